@@ -1,0 +1,97 @@
+// Package subject names who is limited without naming them: it turns an
+// identity into the pseudonymous digest that the port takes. A service that
+// imports the port and the gateway in front of it name the same subject alike
+// when they share a secret.
+package subject
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"net/netip"
+	"sync"
+
+	"github.com/edgelimit/edgelimit/shared-contract/secret"
+)
+
+// Kind is what sort of identity a value is. Equal text of two kinds is two
+// subjects.
+type Kind string
+
+// The kinds.
+const (
+	KindIP   Kind = "ip"
+	KindName Kind = "name"
+)
+
+// Subject is an identity in its canonical form. The zero Subject is nobody.
+type Subject struct {
+	kind  Kind
+	value string
+}
+
+// Name is a subject by name, used verbatim: a client id, an account, a key id.
+func Name(value string) Subject { return Subject{kind: KindName, value: value} }
+
+// IP is a subject by address: an IPv4-mapped address and one within
+// 64:ff9b::/96 (RFC 6052) are their IPv4 address, a zone is dropped, and IPv6
+// counts by its first ipv6PrefixBits bits (0 to 128; one customer commonly owns
+// a /64).
+func IP(addr netip.Addr, ipv6PrefixBits int) (Subject, error) {
+	if !addr.IsValid() {
+		return Subject{}, errors.New("subject: no address")
+	}
+	addr = Unembed(addr)
+	if addr.Is4() {
+		return Subject{kind: KindIP, value: addr.String()}, nil
+	}
+	prefix, err := addr.Prefix(ipv6PrefixBits)
+	if err != nil {
+		return Subject{}, errors.New("subject: the IPv6 prefix is outside 0 to 128 bits")
+	}
+	return Subject{kind: KindIP, value: prefix.String()}, nil
+}
+
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// Unembed is addr without a zone, and the IPv4 address within it where it
+// embeds one (IPv4-mapped, or 64:ff9b::/96).
+func Unembed(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if nat64.Contains(addr) {
+		bytes := addr.As16()
+		return netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	return addr
+}
+
+// Digester makes digests under one key. It is safe for concurrent use; the zero
+// Digester is not valid.
+type Digester struct{ macs *sync.Pool }
+
+// NewDigester makes the Digester of a deployment's secret.
+func NewDigester(s secret.Secret) Digester {
+	return digesterFor(s.Key("subject"))
+}
+
+func digesterFor(key []byte) Digester {
+	return Digester{macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// Digest is 43 characters of base64url: HMAC-SHA-256 over the length-prefixed
+// kind and value, so that no two subjects share an input.
+func (d Digester) Digest(s Subject) string {
+	mac := d.macs.Get().(hash.Hash)
+	defer d.macs.Put(mac)
+	mac.Reset()
+	input := make([]byte, 0, 16+len(s.kind)+len(s.value))
+	for _, part := range []string{string(s.kind), s.value} {
+		input = binary.BigEndian.AppendUint64(input, uint64(len(part)))
+		input = append(input, part...)
+	}
+	mac.Write(input)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
