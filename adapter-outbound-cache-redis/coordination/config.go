@@ -1,0 +1,79 @@
+package coordination
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// Config says where the coordination Redis is and how long anything may take.
+// There are no defaults: every bound is stated.
+type Config struct {
+	// Addr is host:port.
+	Addr string
+
+	// Resolve, if set, names the address at each dial in place of Addr: the
+	// present master of a Sentinel group, for example.
+	Resolve func(ctx context.Context) (string, error)
+
+	// Username and Password are for ACL users; Password alone for requirepass.
+	Username, Password string
+
+	Database int
+
+	// TLS, if set, encrypts every connection.
+	TLS *tls.Config
+
+	// Protocol is the RESP version, 2 or 3; 0 means 2. The programs need
+	// nothing of 3.
+	Protocol int
+
+	// DialTimeout bounds a dial with its handshake. A dial goes on without the
+	// caller who caused it.
+	DialTimeout time.Duration
+
+	// CommandTimeout bounds a command from its first byte to its whole reply.
+	CommandTimeout time.Duration
+
+	// MaxInFlight is how many commands are at Redis at once, and therefore the
+	// most connections; one more watches health.
+	MaxInFlight int
+
+	// AdmissionWait is how long a caller waits for a place in flight; 0 does not
+	// wait.
+	AdmissionWait time.Duration
+
+	// BreakerFailures consecutive failures to reach the server or to be
+	// answered in time open the breaker; then one call per BreakerProbeEvery
+	// tries again.
+	BreakerFailures   int
+	BreakerProbeEvery time.Duration
+
+	// Logger receives changes of health; nil discards them.
+	Logger *slog.Logger
+}
+
+func (c Config) validate() error {
+	var errs []error
+	need := func(ok bool, problem string) {
+		if !ok {
+			errs = append(errs, errors.New("coordination: "+problem))
+		}
+	}
+	need(c.Addr != "" || c.Resolve != nil, "Addr or Resolve is needed")
+	need(c.Database >= 0, "Database must not be negative")
+	need(c.Protocol == 0 || c.Protocol == 2 || c.Protocol == 3, "Protocol must be 2 or 3")
+	need(c.DialTimeout > 0, "DialTimeout must be above 0")
+	need(c.CommandTimeout > 0, "CommandTimeout must be above 0")
+	need(c.MaxInFlight > 0, "MaxInFlight must be above 0")
+	need(c.AdmissionWait >= 0, "AdmissionWait must not be negative")
+	need(c.BreakerFailures > 0, "BreakerFailures must be above 0")
+	need(c.BreakerProbeEvery > 0, "BreakerProbeEvery must be above 0")
+	return errors.Join(errs...)
+}
+
+// Budget is the longest that one call may take: the wait for a place, then the
+// command.
+func (c Config) Budget() time.Duration { return c.AdmissionWait + c.CommandTimeout }

@@ -1,0 +1,191 @@
+package coordination
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
+)
+
+// Health says whether calls can be served, and if not, what is missing.
+type Health struct {
+	Ready    bool
+	Version  string   // the server's, or "" where it could not be read
+	Problems []string // what is missing; empty when ready
+	Warnings []string // what is unwise, or could not be read
+	Refused  bool     // the server was reached and refuses: waiting alone will not help
+}
+
+// Together these keep the promise that a server which stops answering shows in
+// Health within a second.
+const (
+	watchEvery   = 250 * time.Millisecond
+	watchTimeout = 500 * time.Millisecond
+)
+
+const (
+	factsEvery = 30 * time.Second
+	factsBytes = 64 << 10
+)
+
+// Health is the latest state known; it never waits.
+func (c *Client) Health() Health { return *c.health.Load() }
+
+// Breaker is closed, half-open or open.
+func (c *Client) Breaker() string { return c.breaker.State().String() }
+
+// AwaitFirstAttempt waits until the client has tried once to connect. It returns
+// an error if the server was reached and refuses version, rights or password;
+// nil if it passed, or is away and may come.
+func (c *Client) AwaitFirstAttempt(ctx context.Context) error {
+	select {
+	case <-c.attempted:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if health := c.Health(); health.Refused {
+		return fmt.Errorf("the coordination Redis refuses: %s", strings.Join(health.Problems, "; "))
+	}
+	return nil
+}
+
+// monitor keeps one connection of its own, and with it the state of health.
+func (c *Client) monitor() {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for first := true; c.context.Err() == nil; first = false {
+		cn, refused := c.look()
+		if first {
+			close(c.attempted)
+		}
+		if refused == nil {
+			c.watch(cn, tick)
+		}
+		cn.close()
+		c.pause(tick)
+	}
+}
+
+// look connects, checks version and rights anew, and sets health accordingly.
+// The connection is nil if there is none.
+func (c *Client) look() (*connection, *refusal) {
+	cn, found, refused := c.connect()
+	if refused == nil {
+		refused = c.verify(cn)
+	}
+	c.pool.learn(refused)
+	if refused != nil {
+		c.setHealth(Health{
+			Problems: []string{refused.Error()},
+			Refused:  refused.why == certainty.Credentials || refused.why == certainty.Program,
+		})
+		return cn, refused
+	}
+	c.pool.warm()
+	warnings, err := c.evictionWarnings(cn)
+	if err != nil {
+		refused = handshakeRefusal(err)
+		c.setHealth(Health{Problems: []string{refused.Error()}})
+		return cn, refused
+	}
+	c.setHealth(healthOf(found, warnings))
+	return cn, nil
+}
+
+// watch asks the server on every tick until it fails to answer.
+func (c *Client) watch(cn *connection, tick *time.Ticker) {
+	stop := context.AfterFunc(c.context, func() { _ = cn.wire.Close() })
+	defer stop()
+	warnings, asked := c.Health().Warnings, time.Now()
+	for c.pause(tick) {
+		found, err := c.ask(cn)
+		if err != nil {
+			c.setHealth(Health{Problems: []string{fmt.Sprintf("the coordination Redis does not serve: %v", err)}})
+			return
+		}
+		if found.known && found.version.Before(program.MinRedis) {
+			return // connect again, which refuses it in words
+		}
+		if time.Since(asked) > factsEvery {
+			if warnings, err = c.evictionWarnings(cn); err != nil {
+				c.setHealth(Health{Problems: []string{fmt.Sprintf("the coordination Redis does not serve: %v", err)}})
+				return
+			}
+			asked = time.Now()
+		}
+		c.setHealth(healthOf(found, warnings))
+		c.pool.trim(time.Now())
+	}
+}
+
+// ask is one look at the server: who it is, and whether it serves commands.
+// HELLO alone would be answered while loading or busy.
+func (c *Client) ask(cn *connection) (server, error) {
+	found, err := hello(cn, watchTimeout)
+	if err != nil {
+		return server{}, err
+	}
+	raw, err := cn.send(watchTimeout, 0, []any{"TYPE", c.verifier.ProbeKey()})
+	if err != nil {
+		return server{}, err
+	}
+	if failed, ok := reply.AsServerError(raw); ok {
+		return server{}, failed
+	}
+	return found, nil
+}
+
+func healthOf(found server, warnings []string) Health {
+	h := Health{Ready: true, Version: found.version.String(), Warnings: warnings}
+	if !found.known {
+		h.Version = ""
+		h.Warnings = append(slices.Clone(warnings), "the server does not tell its version")
+	}
+	if found.replica {
+		h.Ready = false
+		h.Problems = []string{"the coordination endpoint is a replica; it must be the master"}
+	}
+	return h
+}
+
+// evictionWarnings reads whether the server may evict limiter state.
+func (c *Client) evictionWarnings(cn *connection) ([]string, error) {
+	raw, err := cn.send(watchTimeout, factsBytes, []any{"INFO", "memory"})
+	if err != nil {
+		return nil, err
+	}
+	if _, refused := reply.AsServerError(raw); !refused {
+		for line := range strings.SplitSeq(string(raw), "\r\n") {
+			policy, ok := strings.CutPrefix(line, "maxmemory_policy:")
+			switch {
+			case ok && policy == "noeviction":
+				return nil, nil
+			case ok:
+				return []string{fmt.Sprintf("maxmemory-policy is %s: evicting a key grants its subject a fresh allowance; set noeviction", policy)}, nil
+			}
+		}
+	}
+	return []string{"the eviction policy cannot be read (INFO memory); it must be noeviction"}, nil
+}
+
+func (c *Client) setHealth(h Health) {
+	before := c.health.Swap(&h)
+	if before.Ready != h.Ready || !slices.Equal(before.Problems, h.Problems) {
+		c.logger.Info("coordination health", "ready", h.Ready, "version", h.Version, "problems", h.Problems)
+	}
+}
+
+// pause waits for the next tick; it is false once the client is closed.
+func (c *Client) pause(tick *time.Ticker) bool {
+	select {
+	case <-tick.C:
+		return true
+	case <-c.context.Done():
+		return false
+	}
+}

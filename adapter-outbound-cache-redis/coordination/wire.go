@@ -1,0 +1,66 @@
+package coordination
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// wire is one network connection that remembers what happened on it. It is used
+// by one goroutine at a time.
+type wire struct {
+	net.Conn
+	until   time.Time // no read or write goes beyond; zero is no bound
+	written bool      // since begin, the first byte may have left
+	failed  error     // since begin, the first read or write error
+}
+
+// begin starts the account of one command, bounded by timeout.
+func (w *wire) begin(timeout time.Duration) {
+	w.until, w.written, w.failed = time.Now().Add(timeout), false, nil
+}
+
+func (w *wire) timedOut() bool { return errors.Is(w.failed, os.ErrDeadlineExceeded) }
+
+func (w *wire) Write(p []byte) (int, error) {
+	w.written = true
+	n, err := w.Conn.Write(p)
+	return n, w.note(err)
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	return n, w.note(err)
+}
+
+func (w *wire) note(err error) error {
+	if err != nil && w.failed == nil {
+		w.failed = err
+	}
+	return err
+}
+
+// The client's own deadlines cannot exceed the wire's.
+
+func (w *wire) SetDeadline(t time.Time) error      { return w.Conn.SetDeadline(w.bounded(t)) }
+func (w *wire) SetReadDeadline(t time.Time) error  { return w.Conn.SetReadDeadline(w.bounded(t)) }
+func (w *wire) SetWriteDeadline(t time.Time) error { return w.Conn.SetWriteDeadline(w.bounded(t)) }
+
+func (w *wire) bounded(t time.Time) time.Time {
+	if !w.until.IsZero() && (t.IsZero() || t.After(w.until)) {
+		return w.until
+	}
+	return t
+}
+
+// plainWire lets the client see, at checkout, that the server has closed the
+// connection. It is for transports that hold no bytes of their own.
+type plainWire struct {
+	*wire
+	raw syscall.Conn
+}
+
+// SyscallConn implements syscall.Conn.
+func (w plainWire) SyscallConn() (syscall.RawConn, error) { return w.raw.SyscallConn() }

@@ -1,0 +1,160 @@
+package reply
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/edgelimit/edgelimit/shared-contract/model"
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+)
+
+const (
+	fields          = 7
+	maxElementBytes = 32
+)
+
+// ServerError is an error reply: the server's word that the command failed.
+type ServerError struct {
+	Code string // the first word, such as NOSCRIPT
+	Text string // the whole line, for operators only
+}
+
+// Error implements error.
+func (e *ServerError) Error() string { return e.Text }
+
+var errMalformed = errors.New("the reply is not an array of seven scalar fields")
+
+// AsServerError tells whether raw is an error reply.
+func AsServerError(raw []byte) (*ServerError, bool) {
+	if len(raw) == 0 || raw[0] != '-' && raw[0] != '!' {
+		return nil, false
+	}
+	line, rest, _ := bytes.Cut(raw[1:], []byte("\r\n"))
+	if raw[0] == '!' { // RESP3's blob error: a length, then the text
+		line, _, _ = bytes.Cut(rest, []byte("\r\n"))
+	}
+	code, _, _ := bytes.Cut(line, []byte(" "))
+	return &ServerError{Code: string(code), Text: string(line)}, true
+}
+
+// Decode reads one raw RESP2 or RESP3 reply of a rate program that was asked
+// about a policy of this limit.
+func Decode(raw []byte, limit int64) (model.Reply, error) {
+	elements, err := split(raw)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	status, err := statusOf(elements[0])
+	if err != nil {
+		return model.Reply{}, err
+	}
+	var numbers [fields - 1]int64
+	for i, element := range elements[1:] {
+		if numbers[i], err = integerOf(element); err != nil {
+			return model.Reply{}, err
+		}
+	}
+	r := model.Reply{
+		Status: status, ServerNowMillis: numbers[0], EffectiveNowMillis: numbers[1], Limit: numbers[2],
+		Remaining: numbers[3], RetryAfterMillis: numbers[4], ResetAtMillis: numbers[5],
+	}
+	return r, contradiction(r, limit)
+}
+
+// element is one scalar of the array: its RESP type and its text.
+type element struct {
+	kind byte
+	text []byte
+}
+
+func split(raw []byte) ([fields]element, error) {
+	var elements [fields]element
+	rest, ok := bytes.CutPrefix(raw, []byte("*"+strconv.Itoa(fields)+"\r\n"))
+	if !ok {
+		return elements, errMalformed
+	}
+	for i := range elements {
+		if elements[i], rest, ok = next(rest); !ok {
+			return elements, errMalformed
+		}
+	}
+	if len(rest) != 0 {
+		return elements, errMalformed
+	}
+	return elements, nil
+}
+
+// next takes one integer or bulk string off rest.
+func next(rest []byte) (element, []byte, bool) {
+	line, after, ok := bytes.Cut(rest, []byte("\r\n"))
+	if !ok || len(line) < 2 || len(line) > 1+maxElementBytes {
+		return element{}, nil, false
+	}
+	switch line[0] {
+	case ':':
+		return element{kind: ':', text: line[1:]}, after, true
+	case '$':
+		length, err := canonical(line[1:])
+		if err != nil || length > maxElementBytes || int64(len(after)) < length+2 || string(after[length:length+2]) != "\r\n" {
+			return element{}, nil, false
+		}
+		return element{kind: '$', text: after[:length]}, after[length+2:], true
+	default:
+		return element{}, nil, false
+	}
+}
+
+func statusOf(e element) (model.Status, error) {
+	if e.kind != '$' {
+		return "", errors.New("the status is not a bulk string")
+	}
+	for _, status := range []model.Status{model.Allowed, model.Denied, model.ClockUnsafe, model.StateIncompatible, model.Invalid} {
+		if string(e.text) == string(status) {
+			return status, nil
+		}
+	}
+	return "", fmt.Errorf("unknown status %q", e.text)
+}
+
+// integerOf reads an integer, or a bulk string that is a canonical decimal.
+func integerOf(e element) (int64, error) { return canonical(e.text) }
+
+func canonical(text []byte) (int64, error) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 0 || n > ratelimit.MaxSafeInteger || text[0] == '+' || text[0] == '-' || text[0] == '0' && len(text) > 1 {
+		return 0, fmt.Errorf("%q is not a canonical decimal from 0 to 2^53-1", text)
+	}
+	return n, nil
+}
+
+func contradiction(r model.Reply, limit int64) error {
+	switch r.Status {
+	case model.StateIncompatible, model.Invalid:
+		if r.Limit != 0 || r.Remaining != 0 || r.RetryAfterMillis != 0 || r.ResetAtMillis != 0 {
+			return fmt.Errorf("numbers under status %s", r.Status)
+		}
+		return nil
+	case model.Allowed:
+		if r.RetryAfterMillis != 0 {
+			return errors.New("a retry-after with ALLOWED")
+		}
+	case model.Denied:
+		if r.RetryAfterMillis == 0 {
+			return errors.New("DENIED without a retry-after")
+		}
+	case model.ClockUnsafe:
+	}
+	switch {
+	case r.Limit != limit:
+		return fmt.Errorf("limit %d is not the policy's %d", r.Limit, limit)
+	case r.Remaining > r.Limit:
+		return fmt.Errorf("remaining %d is above the limit %d", r.Remaining, r.Limit)
+	case r.EffectiveNowMillis < r.ServerNowMillis:
+		return errors.New("the effective time is before the server's")
+	case r.Status != model.ClockUnsafe && r.ResetAtMillis < r.ServerNowMillis:
+		return errors.New("the reset is before the server's time")
+	}
+	return nil
+}

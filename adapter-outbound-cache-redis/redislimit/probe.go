@@ -1,0 +1,122 @@
+package redislimit
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/executor"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/key"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
+	"github.com/edgelimit/edgelimit/shared-contract/model"
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+)
+
+// probe checks that the server lets its user run every command that the
+// programs use, then each program, on keys of its own that live a second.
+type probe struct {
+	keys     key.Builder
+	policies []ratelimit.Policy
+}
+
+const probeLife = time.Second
+
+func newProbe(keys key.Builder) probe {
+	p := probe{keys: keys}
+	for _, algorithm := range []ratelimit.Algorithm{
+		ratelimit.FixedWindow{Limit: 1, Window: probeLife},
+		ratelimit.SlidingWindowCounter{Limit: 1, Window: probeLife / 2},
+		ratelimit.TokenBucket{Capacity: 1, RefillTokens: 1, RefillPeriod: probeLife},
+	} {
+		policy, err := ratelimit.NewPolicy(ratelimit.PolicyConfig{
+			ID: "probe", Revision: 1, Algorithm: algorithm, MaxCost: 1, FailureMode: ratelimit.FailClosed,
+		})
+		if err != nil {
+			panic(err) // the parameters above are constants
+		}
+		p.policies = append(p.policies, policy)
+	}
+	return p
+}
+
+// ProbeKey implements [coordination.Verifier].
+func (p probe) ProbeKey() string { return p.key("commands", "look") }
+
+func (p probe) key(region, last string) string {
+	return p.keys.Series("rate", region, "probe").Key(last)
+}
+
+// Verify implements [coordination.Verifier]. Each right is asked for by itself
+// before a program runs, so that a right that is missing after a program's first
+// write is named here and leaves no key without a lifetime.
+func (p probe) Verify(ctx context.Context, s coordination.Sender) error {
+	nonce := rand.Text()
+	probed := p.key("commands", nonce)
+	life := probeLife.Milliseconds()
+	for _, command := range [][]any{
+		{"TIME"},
+		{"TYPE", probed},
+		{"HGETALL", probed},
+		{"PEXPIRE", probed, life}, // before HSET: no key yet, so nothing outlives a refusal
+		{"HSET", probed, "schema", "probe"},
+		{"PEXPIRE", probed, life},
+	} {
+		if err := p.may(ctx, s, command); err != nil {
+			return err
+		}
+	}
+	for _, policy := range p.policies {
+		if err := p.run(ctx, s, policy, nonce); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// may sends one command of a program by itself.
+func (p probe) may(ctx context.Context, s coordination.Sender, command []any) error {
+	raw, err := s.Send(ctx, command)
+	if err != nil {
+		return err
+	}
+	return p.refused(fmt.Sprint(command[0]), raw)
+}
+
+// run runs the policy's program once by its source and once by its SHA.
+func (p probe) run(ctx context.Context, s coordination.Sender, policy ratelimit.Policy, nonce string) error {
+	chosen := program.For(policy.Algorithm())
+	probed := p.key(string(policy.Algorithm().Name()), nonce)
+	args := append(program.PolicyArgs(policy), "1")
+	bySource, err := s.Send(ctx, executor.Command("EVAL", chosen.Source, []string{probed}, args))
+	if err != nil {
+		return err
+	}
+	if err := p.refused("EVAL", bySource); err != nil {
+		return err
+	}
+	if r, err := reply.Decode(bySource, policy.Limit()); err != nil || r.Status != model.Allowed {
+		return &coordination.RefusedError{Need: fmt.Sprintf("%s does not run on this server: %q", chosen.ID(), bySource)}
+	}
+	bySHA, err := executor.Structured(ctx, s, chosen, probed, args)
+	if err != nil {
+		return err
+	}
+	return p.refused("EVALSHA", bySHA)
+}
+
+// refused names the command that an error reply refuses.
+func (p probe) refused(command string, raw []byte) error {
+	failed, ok := reply.AsServerError(raw)
+	if !ok {
+		return nil
+	}
+	need := fmt.Sprintf("%s is refused: %s", command, failed.Text)
+	if certainty.OfServerError(failed.Code) == certainty.Credentials {
+		need = fmt.Sprintf("the Redis user may not run %s on keys %s; grant it (%s)", command, p.keys.Pattern(), failed.Text)
+	}
+	return &coordination.RefusedError{Code: failed.Code, Need: need}
+}

@@ -1,0 +1,128 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/key"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+	"github.com/edgelimit/edgelimit/shared-contract/secret"
+)
+
+// Config is what a Provider needs. Every field is required.
+type Config struct {
+	Redis     coordination.Config
+	KeyPrefix string        // 1 to 32 characters of a-z 0-9 . _ -
+	Secret    secret.Secret // physical keys are derived from it
+	Policies  []ratelimit.Policy
+}
+
+// Provider is the EdgeRateLimitPort on Redis. It is safe for concurrent use.
+type Provider struct {
+	connection *coordination.Client
+	dispatcher dispatcher
+	plans      map[string]plan
+}
+
+var _ ratelimit.EdgeRateLimitPort = (*Provider)(nil)
+
+// dispatcher carries one call to Redis, at most once, and says how far it got.
+type dispatcher interface {
+	Dispatch(ctx context.Context, call coordination.Call) certainty.Result
+}
+
+// plan is all of a policy's evaluation that the policy fixes.
+type plan struct {
+	policy  ratelimit.Policy
+	program program.Program
+	keys    key.Series
+	args    []string
+}
+
+// Open makes a Provider and starts its connection. It returns an error for a
+// config that cannot work, never because Redis is away: then evaluations are
+// Unavailable until it comes. Close it when done.
+func Open(c Config) (*Provider, error) {
+	keys, err := key.NewBuilder(c.KeyPrefix, c.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("redislimit: %w", err)
+	}
+	plans, err := plansFor(c.Policies, keys)
+	if err != nil {
+		return nil, fmt.Errorf("redislimit: %w", err)
+	}
+	connection, err := coordination.Open(c.Redis, newProbe(keys))
+	if err != nil {
+		return nil, fmt.Errorf("redislimit: %w", err)
+	}
+	return &Provider{connection: connection, dispatcher: connection, plans: plans}, nil
+}
+
+func plansFor(policies []ratelimit.Policy, keys key.Builder) (map[string]plan, error) {
+	plans := make(map[string]plan, len(policies))
+	var errs []error
+	for i, p := range policies {
+		if p.IsZero() {
+			errs = append(errs, fmt.Errorf("policy %d is the zero Policy", i))
+			continue
+		}
+		if _, twice := plans[p.ID()]; twice {
+			errs = append(errs, fmt.Errorf("policy id %q is given twice", p.ID()))
+		}
+		plans[p.ID()] = plan{
+			policy:  p,
+			program: program.For(p.Algorithm()),
+			keys: keys.Series("rate", p.ID(), "state",
+				p.ID(), strconv.FormatInt(p.Revision(), 10), string(p.Algorithm().Name())),
+			args: program.PolicyArgs(p),
+		}
+	}
+	if len(policies) == 0 {
+		errs = append(errs, errors.New("at least one policy is needed"))
+	}
+	return plans, errors.Join(errs...)
+}
+
+// Evaluate implements [ratelimit.EdgeRateLimitPort]. It waits for a place in
+// flight at most the admission wait, and for the reply at most the command
+// timeout.
+func (p *Provider) Evaluate(ctx context.Context, req ratelimit.Request) ratelimit.Outcome {
+	plan, known := p.plans[req.PolicyID]
+	if !known || req.Check(plan.policy) != nil {
+		return ratelimit.Incompatible{PolicyID: nameOf(req), Category: ratelimit.IncompatibleRequest}.Outcome()
+	}
+	return certainty.Outcome(plan.policy, p.dispatcher.Dispatch(ctx, plan.call(req)))
+}
+
+// nameOf is the policy id that req gives, if it has the form of one.
+func nameOf(req ratelimit.Request) string {
+	if !ratelimit.ValidPolicyID(req.PolicyID) {
+		return ""
+	}
+	return req.PolicyID
+}
+
+// call is the one command of an evaluation.
+func (p plan) call(req ratelimit.Request) coordination.Call {
+	args := make([]string, len(p.args)+1)
+	copy(args, p.args)
+	args[len(p.args)] = strconv.FormatInt(req.Cost, 10)
+	return coordination.Call{Program: p.program, Key: p.keys.Key(req.SubjectDigest), Args: args}
+}
+
+// Budget is the longest that one evaluation may take; a caller's deadline that
+// leaves less than the command timeout is refused as DEADLINE.
+func (p *Provider) Budget() time.Duration { return p.connection.Budget() }
+
+// Connection is the provider's connection, for health and figures.
+func (p *Provider) Connection() *coordination.Client { return p.connection }
+
+// Close ends the connection; evaluations in flight run to their end, later ones
+// are Unavailable. It may be called more than once.
+func (p *Provider) Close() error { return p.connection.Close() }
