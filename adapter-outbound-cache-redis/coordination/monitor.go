@@ -59,21 +59,21 @@ func (c *Client) monitor() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for first := true; c.context.Err() == nil; first = false {
-		cn, refused := c.look()
+		cn, warnings, refused := c.look()
 		if first {
 			close(c.attempted)
 		}
 		if refused == nil {
-			c.watch(cn, tick)
+			c.watch(cn, warnings, tick)
 		}
 		cn.close()
 		c.pause(tick)
 	}
 }
 
-// look connects, checks version and rights anew, and sets health accordingly.
-// The connection is nil if there is none.
-func (c *Client) look() (*connection, *refusal) {
+// look connects, checks version and rights anew, and sets health accordingly. It
+// returns what is unwise about the server. The connection is nil if there is none.
+func (c *Client) look() (*connection, []string, *refusal) {
 	cn, found, refused := c.connect()
 	if refused == nil {
 		refused = c.verify(cn)
@@ -84,24 +84,24 @@ func (c *Client) look() (*connection, *refusal) {
 			Problems: []string{refused.Error()},
 			Refused:  refused.why == certainty.Credentials || refused.why == certainty.Program,
 		})
-		return cn, refused
+		return cn, nil, refused
 	}
 	c.pool.warm()
 	warnings, err := c.evictionWarnings(cn)
 	if err != nil {
 		refused = handshakeRefusal(err)
 		c.setHealth(Health{Problems: []string{refused.Error()}})
-		return cn, refused
+		return cn, nil, refused
 	}
 	c.setHealth(healthOf(found, warnings))
-	return cn, nil
+	return cn, warnings, nil
 }
 
 // watch asks the server on every tick until it fails to answer.
-func (c *Client) watch(cn *connection, tick *time.Ticker) {
+func (c *Client) watch(cn *connection, warnings []string, tick *time.Ticker) {
 	stop := context.AfterFunc(c.context, func() { _ = cn.wire.Close() })
 	defer stop()
-	warnings, asked := c.Health().Warnings, time.Now()
+	asked := time.Now()
 	for c.pause(tick) {
 		found, err := c.ask(cn)
 		if err != nil {

@@ -115,12 +115,13 @@ func (a SlidingWindowCounter) violations() []error {
 }
 
 func (a TokenBucket) violations() []error {
-	errs := nonNil(
-		checkRange("capacity", a.Capacity, 1, MaxSafeInteger/TokenScale),
+	capacity := nonNil(checkRange("capacity", a.Capacity, 1, MaxSafeInteger/TokenScale))
+	refill := nonNil(
 		checkRange("refill tokens", a.RefillTokens, 1, MaxSafeInteger/TokenScale),
 		checkSpan("refill period", a.RefillPeriod, time.Millisecond),
 	)
-	if len(errs) > 0 {
+	errs := append(capacity, refill...)
+	if len(refill) > 0 {
 		return errs
 	}
 	tokens, period := a.Rate()
@@ -128,7 +129,7 @@ func (a TokenBucket) violations() []error {
 		errs = append(errs, fmt.Errorf("refill of %d tokens per %v leaves exact arithmetic: (tokens x %d + 1) x period in milliseconds, reduced, must be at most 2^53-1",
 			a.RefillTokens, a.RefillPeriod, TokenScale))
 	}
-	if longerThan(a.Capacity, tokens, period, MaxSpan.Milliseconds()) {
+	if len(capacity) == 0 && longerThan(a.Capacity, tokens, period, MaxSpan.Milliseconds()) {
 		errs = append(errs, fmt.Errorf("filling %d tokens at %d per %v takes more than 366 days",
 			a.Capacity, a.RefillTokens, a.RefillPeriod))
 	}

@@ -17,30 +17,38 @@ import (
 const MinLen = 32
 
 // Secret is a deployment's secret. The zero Secret is not valid. It never
-// prints itself.
-type Secret struct{ bytes []byte }
+// prints itself, nor does a struct that holds one: fmt does not call String on
+// an unexported field, but neither does it follow a pointer there.
+type Secret struct{ bytes *[]byte }
 
 // New copies b, at least MinLen bytes, into a Secret.
 func New(b []byte) (Secret, error) {
 	if len(b) < MinLen {
 		return Secret{}, fmt.Errorf("the secret has %d bytes; it needs at least %d", len(b), MinLen)
 	}
-	return Secret{bytes: bytes.Clone(b)}, nil
+	own := bytes.Clone(b)
+	return Secret{bytes: &own}, nil
 }
 
 // FromFile makes a Secret of a file's content: its bytes less one trailing
 // newline (LF or CRLF).
 func FromFile(content []byte) (Secret, error) {
-	content = bytes.TrimSuffix(content, []byte("\n"))
-	return New(bytes.TrimSuffix(content, []byte("\r")))
+	if line, ok := bytes.CutSuffix(content, []byte("\r\n")); ok {
+		return New(line)
+	}
+	return New(bytes.TrimSuffix(content, []byte("\n")))
 }
 
 // IsZero tells whether s is the zero Secret.
 func (s Secret) IsZero() bool { return s.bytes == nil }
 
-// Key derives the 32-byte key for one purpose by HKDF-SHA-256 (RFC 5869).
+// Key derives the 32-byte key for one purpose by HKDF-SHA-256 (RFC 5869). It
+// panics on the zero Secret, whose keys anybody could derive.
 func (s Secret) Key(purpose string) []byte {
-	key, err := hkdf.Key(sha256.New, s.bytes, nil, "edgelimit v1 "+purpose, sha256.Size)
+	if s.IsZero() {
+		panic("secret: the zero Secret has no keys")
+	}
+	key, err := hkdf.Key(sha256.New, *s.bytes, nil, "edgelimit v1 "+purpose, sha256.Size)
 	if err != nil {
 		panic(err) // only a key longer than 255 hashes can fail
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash"
 	"net/netip"
 	"sync"
@@ -27,7 +28,8 @@ const (
 	KindName Kind = "name"
 )
 
-// Subject is an identity in its canonical form. The zero Subject is nobody.
+// Subject is an identity in its canonical form. The zero Subject is nobody: it
+// has no digest.
 type Subject struct {
 	kind  Kind
 	value string
@@ -39,19 +41,20 @@ func Name(value string) Subject { return Subject{kind: KindName, value: value} }
 // IP is a subject by address: an IPv4-mapped address and one within
 // 64:ff9b::/96 (RFC 6052) are their IPv4 address, a zone is dropped, and IPv6
 // counts by its first ipv6PrefixBits bits (0 to 128; one customer commonly owns
-// a /64).
+// a /64). The prefix is checked whatever the address is, so that a wrong one
+// does not wait for the first IPv6 client.
 func IP(addr netip.Addr, ipv6PrefixBits int) (Subject, error) {
 	if !addr.IsValid() {
 		return Subject{}, errors.New("subject: no address")
+	}
+	if ipv6PrefixBits < 0 || ipv6PrefixBits > 128 {
+		return Subject{}, fmt.Errorf("subject: an IPv6 prefix of %d bits is outside 0 to 128", ipv6PrefixBits)
 	}
 	addr = Unembed(addr)
 	if addr.Is4() {
 		return Subject{kind: KindIP, value: addr.String()}, nil
 	}
-	prefix, err := addr.Prefix(ipv6PrefixBits)
-	if err != nil {
-		return Subject{}, errors.New("subject: the IPv6 prefix is outside 0 to 128 bits")
-	}
+	prefix := netip.PrefixFrom(addr, ipv6PrefixBits).Masked()
 	return Subject{kind: KindIP, value: prefix.String()}, nil
 }
 
@@ -82,8 +85,12 @@ func digesterFor(key []byte) Digester {
 }
 
 // Digest is 43 characters of base64url: HMAC-SHA-256 over the length-prefixed
-// kind and value, so that no two subjects share an input.
+// kind and value, so that no two subjects share an input. The zero Subject has
+// none: its "" is refused by every port, so that an ignored error of [IP] denies.
 func (d Digester) Digest(s Subject) string {
+	if s == (Subject{}) {
+		return ""
+	}
 	mac := d.macs.Get().(hash.Hash)
 	defer d.macs.Put(mac)
 	mac.Reset()

@@ -1,11 +1,9 @@
 package vectors
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/edgelimit/edgelimit/shared-contract/model"
@@ -73,19 +71,6 @@ type rawLogStep struct {
 	} `json:"expect"`
 }
 
-// decode reads one JSON value and nothing after it; unknown keys are errors.
-func decode(content []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("data after the JSON value")
-	}
-	return nil
-}
-
 func parseFile[R, V any](content []byte, convert func(R) (V, error)) ([]V, error) {
 	if content == nil {
 		return nil, nil
@@ -96,6 +81,9 @@ func parseFile[R, V any](content []byte, convert func(R) (V, error)) ([]V, error
 	}
 	if raw.Format != 1 {
 		return nil, fmt.Errorf("format %d is not 1", raw.Format)
+	}
+	if raw.Vectors == nil {
+		return nil, errors.New("a file needs vectors")
 	}
 	var parsed []V
 	for i, r := range raw.Vectors {

@@ -1,0 +1,82 @@
+package answer
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// The header fields that belong to the limiter on every decided response, in
+// canonical form. What a handler or an upstream says in them does not survive.
+const (
+	HeaderLimit      = "X-Ratelimit-Limit"
+	HeaderRemaining  = "X-Ratelimit-Remaining"
+	HeaderReset      = "X-Ratelimit-Reset" // seconds from now, not an instant
+	HeaderRetryAfter = "Retry-After"
+)
+
+var owned = [...]string{HeaderLimit, HeaderRemaining, HeaderReset, HeaderRetryAfter}
+
+// Strip removes the limiter's fields from h in every spelling, and the trailers
+// of those names.
+func Strip(h http.Header) {
+	for name := range h {
+		bare := strings.TrimPrefix(name, http.TrailerPrefix)
+		for _, field := range owned {
+			if strings.EqualFold(bare, field) {
+				delete(h, name)
+			}
+		}
+	}
+}
+
+// StripResponse removes the limiter's fields from an upstream's response. It is
+// meant for httputil.ReverseProxy's ModifyResponse, and needed there for upgrades
+// (101): their header is written past any middleware.
+func StripResponse(res *http.Response) error {
+	Strip(res.Header)
+	Strip(res.Trailer)
+	return nil
+}
+
+// SetHeaders makes the limiter's fields in h say a and nothing else: one line
+// each, integers only. Cache-Control is left to the handler behind when a allows;
+// otherwise it forbids storing.
+func (a Answer) SetHeaders(h http.Header) {
+	Strip(h)
+	if a.Decided {
+		h[HeaderLimit] = []string{strconv.FormatInt(a.Limit, 10)}
+		h[HeaderRemaining] = []string{strconv.FormatInt(a.Remaining, 10)}
+		h[HeaderReset] = []string{strconv.FormatInt(a.ResetSeconds, 10)}
+	}
+	if a.RetryAfterSeconds > 0 {
+		h[HeaderRetryAfter] = []string{strconv.FormatInt(a.RetryAfterSeconds, 10)}
+	}
+	if !a.Allows() {
+		h.Set("Cache-Control", "no-store")
+	}
+}
+
+// Write answers with a. An Answer without a Problem has an empty body.
+func (a Answer) Write(w http.ResponseWriter) {
+	h := w.Header()
+	a.SetHeaders(h)
+	if a.Problem.Status == 0 {
+		w.WriteHeader(a.status())
+		return
+	}
+	body := a.Problem.encode()
+	h.Set("Content-Type", ContentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(a.status())
+	_, _ = w.Write(body) // a client that is gone is told nothing
+}
+
+// status makes the zero Answer a refusal.
+func (a Answer) status() int {
+	if a.Status == 0 {
+		return http.StatusServiceUnavailable
+	}
+	return a.Status
+}

@@ -1,0 +1,7 @@
+module github.com/edgelimit/edgelimit/adapter-inbound-web
+
+go 1.26.0
+
+require github.com/edgelimit/edgelimit/shared-contract v0.0.0
+
+replace github.com/edgelimit/edgelimit/shared-contract => ../shared-contract

@@ -1,0 +1,21 @@
+// Command edgelimit runs the rate limiter; see edgelimit help.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/cli"
+)
+
+func main() {
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal drains; with the handler released, a second one ends the
+	// process at once.
+	context.AfterFunc(ctx, release)
+	os.Exit(cli.Run(ctx, cli.Process{
+		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr,
+	}))
+}

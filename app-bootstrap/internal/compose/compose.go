@@ -1,0 +1,187 @@
+package compose
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/answer"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/edge"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/handler"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/identity"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/middleware"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/route"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/admin"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/gateway"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/metrics"
+	"github.com/edgelimit/edgelimit/shared-contract/subject"
+)
+
+// firstAttempt bounds the wait at start for Redis to pass, refuse, or turn out to
+// be away.
+const firstAttempt = 5 * time.Second
+
+// App is the composed program, listening and ready to Run.
+type App struct {
+	logger    *slog.Logger
+	readiness *admin.Readiness
+	main      *listener
+	admin     *listener            // nil: none
+	provider  *redislimit.Provider // nil: rate limiting is off
+}
+
+// New composes what c describes. On an error nothing is left open; a Redis that
+// is away is no error, one that refuses this client is.
+func New(ctx context.Context, c config.Config, logger *slog.Logger) (app *App, err error) {
+	app = &App{logger: logger, readiness: &admin.Readiness{}}
+	defer func() {
+		if err != nil {
+			app.close()
+			app = nil
+		}
+	}()
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	resolver, err := newResolver(c)
+	if err != nil {
+		return app, err
+	}
+	var judge *edge.Judge
+	if c.RateLimit.Enabled {
+		if judge, err = app.newJudge(ctx, c, resolver, registry); err != nil {
+			return app, err
+		}
+	}
+	if app.main, err = listen(c.Server.Listen, mainHandler(c, resolver, judge, logger), mainTimeouts); err != nil {
+		return app, fmt.Errorf("app.server.listen: %w", err)
+	}
+	if c.Server.AdminListen == "" {
+		return app, nil
+	}
+	operators, err := app.adminHandler(c, judge, registry)
+	if err != nil {
+		return app, err
+	}
+	if app.admin, err = listen(c.Server.AdminListen, operators, adminTimeouts); err != nil {
+		return app, fmt.Errorf("app.server.admin-listen: %w", err)
+	}
+	return app, nil
+}
+
+func newResolver(c config.Config) (identity.Resolver, error) {
+	var trusted []string
+	for _, prefix := range c.Server.TrustedProxies {
+		trusted = append(trusted, prefix.String())
+	}
+	proxies, err := identity.ParseProxies(trusted)
+	if err != nil {
+		return identity.Resolver{}, fmt.Errorf("app.server.trusted-proxies: %w", err)
+	}
+	resolver, err := identity.NewResolver(identity.Config{
+		Proxies: proxies, IPv6PrefixBits: c.Server.IPv6PrefixBits, SubjectHeader: c.Gateway.SubjectHeader,
+	})
+	if err != nil {
+		return identity.Resolver{}, fmt.Errorf("app.gateway.subject: %w", err)
+	}
+	return resolver, nil
+}
+
+// newJudge opens the provider and makes the judge that asks it.
+func (a *App) newJudge(ctx context.Context, c config.Config, resolver identity.Resolver, registry *prometheus.Registry) (*edge.Judge, error) {
+	table, err := newTable(c.RateLimit)
+	if err != nil {
+		return nil, fmt.Errorf("app.rate-limit.routes: %w", err)
+	}
+	a.provider, err = redislimit.Open(redislimit.Config{
+		Redis: connectionOf(c.RateLimit.Redis, a.logger), KeyPrefix: c.RateLimit.Redis.KeyPrefix,
+		Secret: c.RateLimit.Redis.Secret, Policies: c.RateLimit.Policies,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("app.rate-limit.redis: %w", err)
+	}
+	attempt, cancel := context.WithTimeout(ctx, firstAttempt)
+	defer cancel()
+	if err := a.provider.Connection().AwaitFirstAttempt(attempt); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("app.rate-limit.redis.endpoint %s: %w", c.RateLimit.Redis.Redacted(), err)
+	}
+	a.readiness.Endpoint, a.readiness.Connection = c.RateLimit.Redis.Redacted(), a.provider.Connection()
+	metrics.Observe(registry, a.provider.Connection())
+
+	rawPaths := route.RejectRawPaths
+	if c.Gateway.ForwardRawPaths {
+		rawPaths = route.ForwardRawPaths
+	}
+	return edge.NewJudge(edge.Config{
+		Port:     metrics.Meter(registry, a.provider, c.RateLimit.Policies),
+		Digester: subject.NewDigester(c.RateLimit.Redis.Secret),
+		Resolver: resolver,
+		Table:    table,
+		Budget:   a.provider.Budget(),
+		RawPaths: rawPaths,
+	})
+}
+
+func newTable(c config.RateLimit) (route.Table, error) {
+	var rules []route.Rule
+	for _, r := range c.Routes {
+		rules = append(rules, route.Rule{Path: r.Path, Methods: r.Methods, Policy: r.Policy, Cost: r.Cost})
+	}
+	return route.NewTable(route.Config{Policies: c.Policies, Default: c.DefaultPolicy.ID(), Rules: rules})
+}
+
+func connectionOf(c config.Redis, logger *slog.Logger) coordination.Config {
+	connection := coordination.Config{
+		Addr: c.Address, Username: c.Username, Password: c.Password.Reveal(), Database: c.Database,
+		DialTimeout: c.DialTimeout, CommandTimeout: c.CommandTimeout,
+		MaxInFlight: c.MaxInFlight, AdmissionWait: c.AdmissionWait,
+		BreakerFailures: c.BreakerFailures, BreakerProbeEvery: c.BreakerProbeEvery,
+		Logger: logger,
+	}
+	if c.TLS {
+		connection.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return connection
+}
+
+// mainHandler is the gateway behind the limiter; without an upstream, authorize
+// alone; with neither, nothing. A nil judge means that rate limiting is off.
+func mainHandler(c config.Config, resolver identity.Resolver, judge *edge.Judge, logger *slog.Logger) http.Handler {
+	r := chi.NewRouter()
+	r.NotFound(handler.NotFound)
+	switch {
+	case c.Gateway.Upstream != nil && judge != nil:
+		proxy := gateway.New(gateway.Config{
+			Upstream: c.Gateway.Upstream, Resolver: resolver, ModifyResponse: answer.StripResponse, Logger: logger,
+		})
+		return middleware.Edge(judge)(proxy)
+	case c.Gateway.Upstream != nil:
+		return gateway.New(gateway.Config{Upstream: c.Gateway.Upstream, Resolver: resolver, Logger: logger})
+	case judge != nil:
+		return handler.New(judge).MountAuthorize(r)
+	default:
+		return r
+	}
+}
+
+func (a *App) adminHandler(c config.Config, judge *edge.Judge, registry *prometheus.Registry) (http.Handler, error) {
+	settings := admin.Config{Registry: registry, Readiness: a.readiness}
+	if !c.Server.AdminToken.IsZero() {
+		settings.Token = []byte(c.Server.AdminToken.Reveal())
+	}
+	if judge != nil {
+		settings.Decisions = handler.New(judge)
+	}
+	return admin.New(settings)
+}

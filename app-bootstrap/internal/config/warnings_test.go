@@ -1,0 +1,101 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
+)
+
+func TestLoad_warns(t *testing.T) {
+	const api = "{id: api, revision: 1, algorithm: fixed-window, limit: 1, window: 1s}"
+	const fallback = "app.rate-limit.default-policy=api"
+	policies := func(entries string) string { return "app.rate-limit.policies=[" + entries + "]" }
+	routes := func(entries string) []string {
+		return []string{fallback, policies(api), "app.rate-limit.routes=[" + entries + "]"}
+	}
+	for name, row := range map[string]struct {
+		overrides    []string
+		key, message string // "" is no warning
+	}{
+		"grace below regression": {[]string{fallback, policies(strings.Replace(api, "}", ", cleanup-grace: 1s}", 1))},
+			"app.rate-limit.policies[0].cleanup-grace", "1s is below max-clock-regression 2s"},
+		"grace equal to regression": {[]string{fallback, policies(strings.Replace(api, "}", ", cleanup-grace: 2s}", 1))}, "", ""},
+		"state of months": {[]string{fallback, policies(strings.Replace(api, "1s", "1440h", 1))},
+			"app.rate-limit.policies[0]", "keeps state for up to 60.0 days"},
+		"state of a month": {[]string{fallback, policies(strings.Replace(api, "1s", "743h", 1))}, "", ""},
+		"trusts all of IPv4": {[]string{"app.server.trusted-proxies=[10.0.0.0/8, 0.0.0.0/0]"},
+			"app.server.trusted-proxies[1]", "trusts every address"},
+		"trusts all of IPv6":      {[]string{"app.server.trusted-proxies=['::/0']"}, "app.server.trusted-proxies[0]", "trusts every address"},
+		"open without upstream":   {[]string{"app.server.listen=:8080"}, "app.server.listen", "is not loopback and there is no upstream"},
+		"open with upstream":      {[]string{"app.server.listen=:8080", "app.gateway.upstream=http://h"}, "", ""},
+		"closed without upstream": {[]string{"app.server.listen=localhost:0"}, "", ""},
+		"unused policy": {[]string{fallback, policies(api + ", " + strings.Replace(api, "api", "other", 1))},
+			"app.rate-limit.policies[1].id", `"other" is used by no route`},
+		"subject header without proxies": {[]string{"app.gateway.subject.from=header", "app.gateway.subject.header=X-A"},
+			"app.gateway.subject.header", "never counts"},
+		"same route twice":       {routes("{path: /a, policy: api}, {path: /a, policy: api}"), "app.rate-limit.routes[1].path", "app.rate-limit.routes[0] covers it"},
+		"route below a route":    {routes("{path: '/a/*', policy: api}, {path: /a/b, policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
+		"route at a route's top": {routes("{path: '/a/*', policy: api}, {path: /a, policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
+		"pattern below a route":  {routes("{path: '/*', policy: api}, {path: '/a/*', policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
+		"HEAD behind GET":        {routes("{path: /a, methods: [GET], policy: api}, {path: /a, methods: [HEAD], policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
+		"methods of a set":       {routes("{path: /a, methods: [GET, PUT], policy: api}, {path: /a, methods: [PUT, GET], policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
+		"another method":         {routes("{path: /a, methods: [GET], policy: api}, {path: /a, methods: [GET, PUT], policy: api}"), "", ""},
+		"GET behind HEAD":        {routes("{path: /a, methods: [HEAD], policy: api}, {path: /a, methods: [GET], policy: api}"), "", ""},
+		"all behind some":        {routes("{path: /a, methods: [GET], policy: api}, {path: /a, policy: api}"), "", ""},
+		"a longer name":          {routes("{path: '/a/*', policy: api}, {path: /ab, policy: api}"), "", ""},
+		"wide behind narrow":     {routes("{path: /a, policy: api}, {path: '/a/*', policy: api}"), "", ""},
+	} {
+		_, report := config.Load(config.Sources{Overrides: row.overrides, ReadFile: files})
+		if err := report.Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if row.key == "" && len(report.Warnings) > 0 {
+			t.Errorf("%s: got %v, want no warning", name, report.Warnings)
+		}
+		if row.key != "" && (len(report.Warnings) != 1 || report.Warnings[0].Key != row.key || !strings.Contains(report.Warnings[0].Message, row.message)) {
+			t.Errorf("%s: got %v, want %s %s", name, report.Warnings, row.key, row.message)
+		}
+	}
+}
+
+func TestConfig_summary(t *testing.T) {
+	var got []string
+	for _, s := range load(t, config.Sources{File: example(t)}).Summary() {
+		got = append(got, s.String())
+	}
+	want := []string{
+		"policy api revision 1: token-bucket of 20, state lives up to 34s, about 260 bytes a subject, the default",
+		"policy search revision 1: sliding-window-counter of 60, state lives up to 2m32s, about 263 bytes a subject",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestLoad_addresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.0.0.0/8": "10.0.0.0/8", "192.0.2.1": "192.0.2.1/32", "::1": "::1/128", "2001:db8::/32": "2001:db8::/32",
+		"::ffff:10.0.0.0/104": "10.0.0.0/8", "::ffff:192.0.2.1": "192.0.2.1/32",
+	} {
+		got := load(t, config.Sources{Overrides: []string{"app.server.trusted-proxies=['" + text + "']"}}).Server.TrustedProxies
+		if len(got) != 1 || got[0].String() != want {
+			t.Errorf("%s: got %v, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"", " ", "10.0.0.1/8", "fe80::1%eth0", "10.0.0.0/-1", "10.0.0.0/08", "010.0.0.1", "::ffff:0:0/90", "[::1]", "10.0.0.1:80", "unknown"} {
+		got := problems(t, config.Sources{Overrides: []string{"app.server.trusted-proxies=['" + text + "']"}})
+		if len(got) != 1 || got[0].Key != "app.server.trusted-proxies[0]" {
+			t.Errorf("%s: got %v", text, got)
+		}
+	}
+	for _, listen := range []string{"0.0.0.0:1", ":0", "[::]:1", "localhost:1", "host_a.example:1", "[fe80::1%eth0]:1", "127.0.0.1:0"} {
+		load(t, config.Sources{Overrides: []string{"app.server.listen=" + listen}})
+	}
+	for _, listen := range []string{":http", ":-1", ":08", ":+1", "::1:80", "[::1]", "a b:1", "-a:1", "1.2.3:1", "a..b:1", "http://h:1", "é:1"} {
+		got := problems(t, config.Sources{Overrides: []string{"app.server.listen=" + listen}})
+		if len(got) != 1 || got[0].Key != "app.server.listen" {
+			t.Errorf("%s: got %v", listen, got)
+		}
+	}
+}
