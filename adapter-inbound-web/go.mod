@@ -2,6 +2,9 @@ module github.com/edgelimit/edgelimit/adapter-inbound-web
 
 go 1.26.0
 
-require github.com/edgelimit/edgelimit/shared-contract v0.0.0
+require (
+	github.com/edgelimit/edgelimit/shared-contract v0.0.0
+	github.com/go-chi/chi/v5 v5.5.0
+)
 
 replace github.com/edgelimit/edgelimit/shared-contract => ../shared-contract

@@ -17,9 +17,10 @@ import (
 const MinLen = 32
 
 // Secret is a deployment's secret. The zero Secret is not valid. It never
-// prints itself, nor does a struct that holds one: fmt does not call String on
-// an unexported field, but neither does it follow a pointer there.
-type Secret struct{ bytes *[]byte }
+// prints itself, nor does a struct that holds one: fmt calls no String on an
+// unexported field, or under a verb like %d, but of a function it prints only
+// the address.
+type Secret struct{ reveal func() []byte }
 
 // New copies b, at least MinLen bytes, into a Secret.
 func New(b []byte) (Secret, error) {
@@ -27,7 +28,7 @@ func New(b []byte) (Secret, error) {
 		return Secret{}, fmt.Errorf("the secret has %d bytes; it needs at least %d", len(b), MinLen)
 	}
 	own := bytes.Clone(b)
-	return Secret{bytes: &own}, nil
+	return Secret{reveal: func() []byte { return own }}, nil
 }
 
 // FromFile makes a Secret of a file's content: its bytes less one trailing
@@ -40,7 +41,7 @@ func FromFile(content []byte) (Secret, error) {
 }
 
 // IsZero tells whether s is the zero Secret.
-func (s Secret) IsZero() bool { return s.bytes == nil }
+func (s Secret) IsZero() bool { return s.reveal == nil }
 
 // Key derives the 32-byte key for one purpose by HKDF-SHA-256 (RFC 5869). It
 // panics on the zero Secret, whose keys anybody could derive.
@@ -48,7 +49,7 @@ func (s Secret) Key(purpose string) []byte {
 	if s.IsZero() {
 		panic("secret: the zero Secret has no keys")
 	}
-	key, err := hkdf.Key(sha256.New, *s.bytes, nil, "edgelimit v1 "+purpose, sha256.Size)
+	key, err := hkdf.Key(sha256.New, s.reveal(), nil, "edgelimit v1 "+purpose, sha256.Size)
 	if err != nil {
 		panic(err) // only a key longer than 255 hashes can fail
 	}

@@ -35,6 +35,9 @@ type Subject struct {
 	value string
 }
 
+// String is the kind alone: an identity does not print itself.
+func (s Subject) String() string { return string(s.kind) + " subject" }
+
 // Name is a subject by name, used verbatim: a client id, an account, a key id.
 func Name(value string) Subject { return Subject{kind: KindName, value: value} }
 

@@ -60,7 +60,8 @@ type Set struct {
 	Logs []Log
 }
 
-// All reads every vector file, strictly.
+// All reads the embedded vectors, or those of the folder that Env names, by
+// Read. A folder that cannot be read is an error.
 func All() (Set, error) {
 	folder, err := fs.Sub(embedded, "data")
 	if err != nil {
@@ -72,10 +73,12 @@ func All() (Set, error) {
 		}
 		folder = os.DirFS(named)
 	}
-	return read(folder)
+	return Read(folder)
 }
 
-func read(folder fs.FS) (Set, error) {
+// Read reads the vector files of folder, strictly. A named file that is not
+// there is passed over, and files of other names are ignored.
+func Read(folder fs.FS) (Set, error) {
 	var set Set
 	for _, algorithm := range []ratelimit.AlgorithmName{
 		ratelimit.NameFixedWindow, ratelimit.NameSlidingWindowCounter, ratelimit.NameTokenBucket,

@@ -37,7 +37,7 @@ var malformed = map[string]string{
 	"is hexadecimal": "0x1", "is a word": "abc", "is infinity": "inf", "is not a number": "nan",
 	"has a space before": " 1", "has a space after": "1 ", "has a newline": "1\n", "has a NUL": "1\x00",
 	"has a group separator": "1_000", "is in Arabic digits": "\u0661", "is 2^53": "9007199254740992",
-	"has 17 digits": "10000000000000000", "is 2^64": "18446744073709551616", "is a megabyte of digits": strings.Repeat("9", 1<<20),
+	"has 17 digits": "10000000000000000", "is 2^64": "18446744073709551616", "is a page of digits": strings.Repeat("9", 1<<12),
 }
 
 func legalFields(p ratelimit.Policy) []string {

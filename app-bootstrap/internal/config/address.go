@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/edgelimit/edgelimit/shared-contract/subject"
 )
 
 // listener is a checked listen address.
@@ -85,15 +87,15 @@ func validHost(s string) bool {
 	return hostName.MatchString(s) && strings.Trim(s, "0123456789.") != "" && !strings.Contains(s, "..")
 }
 
-// parseProxy takes a CIDR or a single address. An IPv4 address that is mapped
-// into IPv6 is IPv4.
+// parseProxy takes a CIDR or a single address. An IPv4 address that is embedded
+// in IPv6 is IPv4, as it is for clients.
 func parseProxy(text string) (netip.Prefix, error) {
 	if !strings.Contains(text, "/") {
 		ip, err := netip.ParseAddr(text)
 		if err != nil || ip.Zone() != "" {
 			return netip.Prefix{}, errors.New("must be a CIDR or an address without a zone, as in 10.0.0.0/8 or 192.0.2.1")
 		}
-		ip = ip.Unmap()
+		ip = subject.Unembed(ip)
 		return netip.PrefixFrom(ip, ip.BitLen()), nil
 	}
 	prefix, err := netip.ParsePrefix(text)
@@ -103,8 +105,8 @@ func parseProxy(text string) (netip.Prefix, error) {
 	if masked := prefix.Masked(); masked != prefix {
 		return netip.Prefix{}, errors.New("has bits beyond its prefix length: write " + masked.String() + ", or the address alone")
 	}
-	if ip := prefix.Addr(); ip.Is4In6() {
-		prefix = netip.PrefixFrom(ip.Unmap(), prefix.Bits()-96)
+	if ip := subject.Unembed(prefix.Addr()); ip.Is4() && prefix.Bits() >= 96 {
+		prefix = netip.PrefixFrom(ip, prefix.Bits()-96)
 	}
 	return prefix, nil
 }

@@ -1,7 +1,7 @@
 package config
 
-// maxItems bounds policies and routes: policies label metrics, and every request
-// walks the routes.
+// maxItems bounds policies, routes and trusted proxies: policies label metrics,
+// and every request walks the other two.
 const maxItems = 1000
 
 func (c *compiler) rateLimit(given rawRateLimit) RateLimit {

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,10 +39,11 @@ func (c *compiler) routePath(key string, given *string) string {
 	return *given
 }
 
+var escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
 // checkPath refuses what a decoded, cleaned path can never match.
 func checkPath(text string) error {
 	exact, below := strings.CutSuffix(text, "/*")
-	clean := path.Clean(exact)
 	switch {
 	case !strings.HasPrefix(text, "/"):
 		return errors.New("must begin with /")
@@ -49,10 +51,10 @@ func checkPath(text string) error {
 		return errors.New("must be at most 1024 characters")
 	case strings.Contains(exact, "*"):
 		return errors.New("may hold a * only as the last part, as in /search/*")
-	case strings.ContainsAny(exact, `?#%\`) || strings.ContainsFunc(exact, unicode.IsControl):
+	case strings.ContainsAny(exact, `?#\`) || escaped.MatchString(exact) || strings.ContainsFunc(exact, unicode.IsControl):
 		return errors.New("must be a decoded path without query, fragment, percent-encoding or backslash")
-	case exact != "" && clean != exact && (below || clean+"/" != exact):
-		return errors.New("must be a clean path: no doubled slash and no part that is . or .. alone")
+	case below && exact == "/" || exact != "" && path.Clean(exact) != exact:
+		return errors.New("must be a clean path: no doubled slash, no slash at the end, no part that is . or .. alone")
 	}
 	return nil
 }
@@ -63,6 +65,9 @@ func (c *compiler) methods(key string, given []string) []string {
 		if !token.MatchString(method) || len(method) > 32 || method != strings.ToUpper(method) {
 			c.refuse(item(key, i), "must be a method in upper case, as in GET; it is %s", shown(method))
 			continue
+		}
+		if slices.Contains(methods, method) {
+			c.refuse(item(key, i), "lists %s twice: keep one", method)
 		}
 		methods = append(methods, method)
 	}

@@ -68,6 +68,9 @@ func (c *compiler) adminToken(name string) Sensitive {
 
 func (c *compiler) trustedProxies(given []string) []netip.Prefix {
 	prefixes := []netip.Prefix{}
+	if !c.fewEnough(keyTrustedProxies, len(given)) {
+		return prefixes
+	}
 	for i, text := range given {
 		key := item(keyTrustedProxies, i)
 		prefix, err := parseProxy(text)

@@ -23,7 +23,7 @@ type Server struct {
 	Listen         string         // host:port, the port in digits; 0 is a free one
 	AdminListen    string         // host:port; "" is no admin listener
 	AdminToken     Sensitive      // zero: none, and then AdminListen is loopback
-	TrustedProxies []netip.Prefix // masked, IPv4 never mapped into IPv6
+	TrustedProxies []netip.Prefix // masked, IPv4 never embedded in IPv6
 	IPv6PrefixBits int            // 32 to 128
 }
 

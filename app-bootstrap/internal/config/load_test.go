@@ -158,9 +158,47 @@ func TestLoad_refusesATextThatIsNoConfiguration(t *testing.T) {
 		"a billion laughs": {bomb, "YAML anchor"},
 		"a null document":  {"null\n", "must be a section"},
 	} {
-		got := problems(t, config.Sources{File: []byte(row.text), FileName: "f"})[0]
+		all := problems(t, config.Sources{File: []byte(row.text), FileName: "f", Overrides: []string{"app.rate-limit.enabled=true"}})
+		for _, p := range all {
+			if strings.Contains(p.Message, "is missing") {
+				t.Errorf("%s: got %q, and the file was not read", name, p)
+			}
+		}
+		got := all[0]
 		if !strings.Contains(got.Message, row.message) || !strings.HasPrefix(got.Where, "f") {
 			t.Errorf("%s: got %q, want %q", name, got, row.message)
 		}
+	}
+}
+
+func TestLoad_namesTheLineOfEachIndirection(t *testing.T) {
+	file := "app:\n  server: &s {}\n  gateway: *s\n  rate-limit: {<<: {}}\n"
+	var got []string
+	for _, p := range problems(t, config.Sources{File: []byte(file), FileName: "f"}) {
+		got = append(got, p.Where)
+	}
+	if strings.Join(got, " ") != "f:2 f:3 f:4" {
+		t.Errorf("got %q, want lines 2 to 4 and nothing that follows from them", got)
+	}
+}
+
+func TestLoad_boundsItsLists(t *testing.T) {
+	for key, entry := range map[string]string{
+		"app.server.trusted-proxies": "192.0.2.1", "app.rate-limit.policies": "{}", "app.rate-limit.routes": "{}",
+	} {
+		got := problems(t, config.Sources{Overrides: []string{key + "=[" + strings.Repeat(entry+",", 1001) + "]"}})
+		if len(got) != 1 || got[0].Key != key || !strings.Contains(got[0].Message, "has 1001 entries: keep at most 1000") {
+			t.Errorf("%s: got %d problems, the first %v", key, len(got), got[0])
+		}
+	}
+}
+
+func TestLoad_aReplacedListNamesItsOwnSource(t *testing.T) {
+	got := problems(t, config.Sources{
+		File:    []byte("app: {rate-limit: {policies: [{id: b, revision: 1, algorithm: fixed-window, limit: 1, window: 1s}]}}"),
+		Environ: []string{"EDGELIMIT_APP__RATE_LIMIT__POLICIES=[{id: a, revision: 1}]"},
+	})
+	if len(got) != 1 || got[0].Where != "EDGELIMIT_APP__RATE_LIMIT__POLICIES" || got[0].Key != "app.rate-limit.policies[0].algorithm" {
+		t.Errorf("got %v, want the variable", got)
 	}
 }

@@ -37,6 +37,9 @@ func TestConfig_printsNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if want := `"AdminToken":"[redacted]"`; !strings.Contains(string(encoded), want) {
+		t.Errorf("got %s, want it to hold %s", encoded, want)
+	}
 	printed.Write(encoded)
 	slog.New(slog.NewJSONHandler(&printed, nil)).Info("x", "config", c, "password", c.RateLimit.Redis.Password)
 	slog.New(slog.NewTextHandler(&printed, nil)).Info("x", "config", c, "password", c.RateLimit.Redis.Password)
@@ -73,6 +76,18 @@ func TestLoad_aBrokenEndpointIsNotRepeated(t *testing.T) {
 			if strings.Contains(p.String(), "hunter2") {
 				t.Errorf("%s: got %s", endpoint, p)
 			}
+		}
+	}
+}
+
+func TestLoad_aSecretInTheWrongPlaceIsNotRepeated(t *testing.T) {
+	for _, key := range []string{
+		"app.rate-limit.redis.endpoint", "app.rate-limit.redis.password-file", "app.rate-limit.redis.hmac-secret-file",
+		"app.server.admin-token-file", "app.gateway.upstream",
+	} {
+		got := problems(t, config.Sources{File: only(key, "8675309")})
+		if len(got) != 1 || got[0].Key != key || strings.Contains(got[0].String(), "8675309") {
+			t.Errorf("%s: got %v", key, got)
 		}
 	}
 }

@@ -26,10 +26,11 @@ func TestLoad_warns(t *testing.T) {
 		"state of a month": {[]string{fallback, policies(strings.Replace(api, "1s", "743h", 1))}, "", ""},
 		"trusts all of IPv4": {[]string{"app.server.trusted-proxies=[10.0.0.0/8, 0.0.0.0/0]"},
 			"app.server.trusted-proxies[1]", "trusts every address"},
-		"trusts all of IPv6":      {[]string{"app.server.trusted-proxies=['::/0']"}, "app.server.trusted-proxies[0]", "trusts every address"},
-		"open without upstream":   {[]string{"app.server.listen=:8080"}, "app.server.listen", "is not loopback and there is no upstream"},
-		"open with upstream":      {[]string{"app.server.listen=:8080", "app.gateway.upstream=http://h"}, "", ""},
-		"closed without upstream": {[]string{"app.server.listen=localhost:0"}, "", ""},
+		"trusts all of IPv6":          {[]string{"app.server.trusted-proxies=['::/0']"}, "app.server.trusted-proxies[0]", "trusts every address"},
+		"trusts all of IPv4 embedded": {[]string{"app.server.trusted-proxies=['64:ff9b::/96']"}, "app.server.trusted-proxies[0]", "trusts every address"},
+		"open without upstream":       {[]string{"app.server.listen=:8080"}, "app.server.listen", "is not loopback and there is no upstream"},
+		"open with upstream":          {[]string{"app.server.listen=:8080", "app.gateway.upstream=http://h"}, "", ""},
+		"closed without upstream":     {[]string{"app.server.listen=localhost:0"}, "", ""},
 		"unused policy": {[]string{fallback, policies(api + ", " + strings.Replace(api, "api", "other", 1))},
 			"app.rate-limit.policies[1].id", `"other" is used by no route`},
 		"subject header without proxies": {[]string{"app.gateway.subject.from=header", "app.gateway.subject.header=X-A"},
@@ -77,6 +78,7 @@ func TestLoad_addresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"10.0.0.0/8": "10.0.0.0/8", "192.0.2.1": "192.0.2.1/32", "::1": "::1/128", "2001:db8::/32": "2001:db8::/32",
 		"::ffff:10.0.0.0/104": "10.0.0.0/8", "::ffff:192.0.2.1": "192.0.2.1/32",
+		"64:ff9b::a00:0/104": "10.0.0.0/8", "64:ff9b::c000:201": "192.0.2.1/32", "64:ff9b::/64": "64:ff9b::/64", "::/0": "::/0",
 	} {
 		got := load(t, config.Sources{Overrides: []string{"app.server.trusted-proxies=['" + text + "']"}}).Server.TrustedProxies
 		if len(got) != 1 || got[0].String() != want {

@@ -16,9 +16,17 @@ local period = whole(ARGV[4], 1, MAX_SPAN)
 local regression = whole(ARGV[5], 0, MAX_SPAN)
 local grace = whole(ARGV[6], 0, MAX_SPAN)
 local cost = whole(ARGV[7], 1, limit or 0)
+
+-- filling is the time from empty to full, rounded up, for a refill that passed
+-- the bound before it; above MAX_SPAN it need not be exact.
+local function filling()
+  local periods, rest = divide(limit, refill)
+  return periods * period + divide_up(rest * period, refill)
+end
+
 if #KEYS ~= 1 or #ARGV ~= 7 or schema == '' or
   not (limit and refill and period and regression and grace and cost) or
-  refill * SCALE > divide(MAX, period) - 1 then
+  refill * SCALE > divide(MAX, period) - 1 or filling() > MAX_SPAN then
   return refuse('INVALID')
 end
 local capacity, rate, price = limit * SCALE, refill * SCALE, cost * SCALE

@@ -1,0 +1,52 @@
+# Every verb works on the modules one by one, as an importer sees them: no workspace.
+export GOWORK := off
+
+MODULES  := shared-contract adapter-outbound-cache-redis adapter-inbound-web app-bootstrap
+EXAMPLES := shared-contract/examples/importing-service adapter-outbound-cache-redis/examples/guarded-service
+TOOLS    := scripts/mutate
+ALL      := $(MODULES) $(EXAMPLES) $(TOOLS)
+
+STATICCHECK_VERSION := v0.8.2
+STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
+
+FUZZTIME ?= 60s
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test lint fuzz mutate e2e tidy ci
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  make test/<module>    one module's tests: $(MODULES)"
+
+run: build ## try it: gateway, demo upstream and an embedded Redis in one process
+	@bin/edgelimit quickstart
+
+build: ## build bin/edgelimit
+	@cd app-bootstrap && go build -trimpath -ldflags '-X github.com/edgelimit/edgelimit/app-bootstrap/internal/cli.release=$(VERSION)' -o ../bin/edgelimit ./cmd/edgelimit
+
+test: $(MODULES:%=test/%) $(EXAMPLES:%=test/%) $(TOOLS:%=test/%) ## every module's tests, alone, raced, on a real Redis
+
+test/%:
+	@server=$$(scripts/redis-server) && cd $* && EDGELIMIT_REDIS_SERVER=$$server go test -race ./...
+
+e2e: ## the built binary from outside: Redis, faults, signals, the README's commands
+	@server=$$(scripts/redis-server) && cd app-bootstrap && EDGELIMIT_REDIS_SERVER=$$server go test -race -count=1 -v ./e2e/...
+
+lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, and who may import whom
+	@scripts/lint $(STATICCHECK) $(ALL)
+
+$(STATICCHECK):
+	@mkdir -p bin/tool && GOBIN=$(CURDIR)/bin/tool go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) && mv bin/tool/staticcheck $@
+
+fuzz: ## every fuzz target for FUZZTIME (60s)
+	@scripts/fuzz $(FUZZTIME) $(MODULES)
+
+mutate: ## break programs and certainty code one line at a time; the tests must notice each
+	@server=$$(scripts/redis-server) && EDGELIMIT_REDIS_SERVER=$$server scripts/run-mutants
+
+tidy: ## go mod tidy in every module
+	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
+
+ci: lint test mutate ## what .ci/run runs, with a short fuzz
+	@scripts/fuzz 5s $(MODULES)

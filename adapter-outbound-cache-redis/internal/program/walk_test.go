@@ -1,0 +1,147 @@
+package program_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+	"github.com/edgelimit/edgelimit/shared-contract/contracttest"
+	"github.com/edgelimit/edgelimit/shared-contract/model"
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+)
+
+var walkSeed = flag.Uint64("walk.seed", 0, "walk by this seed; 0 draws one")
+
+const (
+	walkTimelines = 240
+	walkSteps     = 100 // a timeline
+	walkLeast     = 500 // times that a walk must come through each feature
+)
+
+// TestWalk_modelAndLuaAgree walks both readings side by side on a real server:
+// every reply, every stored number, every expiry.
+func TestWalk_modelAndLuaAgree(t *testing.T) {
+	client := connect(t, redistest.Start(t).Addr())
+	for _, algorithm := range []ratelimit.AlgorithmName{
+		ratelimit.NameFixedWindow, ratelimit.NameSlidingWindowCounter, ratelimit.NameTokenBucket,
+	} {
+		t.Run(string(algorithm), func(t *testing.T) {
+			t.Parallel()
+			seed := *walkSeed
+			if seed == 0 {
+				seed = rand.Uint64()
+			}
+			t.Logf("walked by -walk.seed=%d", seed)
+			walk := contracttest.NewWalk(seed, algorithm)
+			var coverage contracttest.Coverage
+			for n := range walkTimelines {
+				luaWalk{testbed{t, client, fmt.Sprintf("%s %d", algorithm, n)}, walk.Next(walkSteps)}.agree(&coverage)
+			}
+			t.Logf("\n%s", coverage.Report())
+			if err := coverage.Check(walkLeast); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// luaWalk is one timeline on one key.
+type luaWalk struct {
+	testbed
+	timeline contracttest.Timeline
+}
+
+// footprint is what one step left on the server.
+type footprint struct {
+	reply *redis.Cmd
+	pttl  *redis.Cmd
+	state *redis.MapStringStringCmd
+}
+
+func (w luaWalk) agree(coverage *contracttest.Coverage) {
+	w.t.Helper()
+	p := w.timeline.Policy
+	m := model.New(p)
+	var state model.State
+	for i, left := range w.run() {
+		step := w.timeline.Steps[i]
+		if step.Plant != nil {
+			state = *step.Plant
+		}
+		want, after, wantTTL := m.Step(state, step.NowMillis, step.Cost)
+		reply, stored := w.decode(left.reply), left.state.Val()
+		if reply != want || fmt.Sprint(stored) != fmt.Sprint(stateFields(p, after)) {
+			w.t.Fatalf("step %d, %+v by %+v\non %+v:\n got %+v\n     %v\nwant %+v\n     %v",
+				i, step, p, state, reply, stored, want, stateFields(p, after))
+		}
+		ttl, err := left.pttl.Int64()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if wantTTL == 0 && ttl >= 0 || ttl > wantTTL || ttl < wantTTL-1000 && wantTTL > 0 {
+			w.t.Fatalf("step %d, %+v by %+v: expiry %d, want %d", i, step, p, ttl, wantTTL)
+		}
+		coverage.Count(p, state, want)
+		state = after
+	}
+}
+
+// run takes all steps in one transaction, within which no key expires.
+func (w luaWalk) run() []footprint {
+	w.t.Helper()
+	ctx, p := context.Background(), w.timeline.Policy
+	timed := program.WithClock(program.For(p.Algorithm()), setClock)
+	if err := w.client.ScriptLoad(ctx, timed.Source).Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	tx := w.client.TxPipeline()
+	left := make([]footprint, 0, len(w.timeline.Steps))
+	for _, step := range w.timeline.Steps {
+		if step.Plant != nil {
+			tx.Del(ctx, w.key)
+			if step.Plant.Exists {
+				tx.HSet(ctx, w.key, stateFields(p, *step.Plant))
+			}
+		}
+		args := []any{"EVALSHA", timed.SHA, 1, w.key}
+		for _, arg := range program.PolicyArgs(p) {
+			args = append(args, arg)
+		}
+		ran := tx.Do(ctx, append(args, step.Cost, step.NowMillis)...)
+		left = append(left, footprint{ran, tx.Do(ctx, "PTTL", w.key), tx.HGetAll(ctx, w.key)})
+		tx.Persist(ctx, w.key)
+	}
+	tx.Del(ctx, w.key)
+	if _, err := tx.Exec(ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	return left
+}
+
+// stateFields is a model state as the programs keep it.
+func stateFields(p ratelimit.Policy, s model.State) map[string]string {
+	if !s.Exists {
+		return map[string]string{}
+	}
+	fields := map[string]int64{"observed": s.ObservedMillis}
+	switch p.Algorithm().(type) {
+	case ratelimit.FixedWindow:
+		fields["consumed"] = s.Consumed
+	case ratelimit.SlidingWindowCounter:
+		fields["previous"], fields["current"] = s.Previous, s.Current
+	case ratelimit.TokenBucket:
+		fields["tokens"], fields["remainder"] = s.ScaledTokens, s.Remainder
+	}
+	texts := map[string]string{"schema": program.Schema(p)}
+	for name, number := range fields {
+		texts[name] = strconv.FormatInt(number, 10)
+	}
+	return texts
+}
