@@ -118,7 +118,7 @@ func oneName(lines []string) (string, error) {
 		return "", ErrSubjectRepeated
 	}
 	name := strings.Trim(lines[0], " \t")
-	if len(name) >= MaxSubjectLen {
+	if len(name) > MaxSubjectLen {
 		return "", ErrSubjectTooLong
 	}
 	return name, nil

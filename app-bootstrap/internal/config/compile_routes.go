@@ -88,11 +88,11 @@ func (c *compiler) routePolicy(key string, raw rawRoute, route Route, policies c
 	}
 }
 
-// covered warns of a route whose every request an earlier one takes.
+// covered refuses a route whose every request an earlier one takes.
 func (c *compiler) covered(key string, route Route, earlier []Route) {
 	for i, other := range earlier {
 		if coversPath(other.Path, route.Path) && coversMethods(other.Methods, route.Methods) {
-			c.warn(key+".path", "%s never matches, because %s covers it: move it up or remove it", shown(route.Path), item(keyRoutes, i))
+			c.refuse(key+".path", "%s never matches, because %s covers it: move it up or remove it", shown(route.Path), item(keyRoutes, i))
 			return
 		}
 	}

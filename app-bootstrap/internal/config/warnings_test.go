@@ -11,9 +11,6 @@ func TestLoad_warns(t *testing.T) {
 	const api = "{id: api, revision: 1, algorithm: fixed-window, limit: 1, window: 1s}"
 	const fallback = "app.rate-limit.default-policy=api"
 	policies := func(entries string) string { return "app.rate-limit.policies=[" + entries + "]" }
-	routes := func(entries string) []string {
-		return []string{fallback, policies(api), "app.rate-limit.routes=[" + entries + "]"}
-	}
 	for name, row := range map[string]struct {
 		overrides    []string
 		key, message string // "" is no warning
@@ -35,17 +32,6 @@ func TestLoad_warns(t *testing.T) {
 			"app.rate-limit.policies[1].id", `"other" is used by no route`},
 		"subject header without proxies": {[]string{"app.gateway.subject.from=header", "app.gateway.subject.header=X-A"},
 			"app.gateway.subject.header", "never counts"},
-		"same route twice":       {routes("{path: /a, policy: api}, {path: /a, policy: api}"), "app.rate-limit.routes[1].path", "app.rate-limit.routes[0] covers it"},
-		"route below a route":    {routes("{path: '/a/*', policy: api}, {path: /a/b, policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
-		"route at a route's top": {routes("{path: '/a/*', policy: api}, {path: /a, policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
-		"pattern below a route":  {routes("{path: '/*', policy: api}, {path: '/a/*', policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
-		"HEAD behind GET":        {routes("{path: /a, methods: [GET], policy: api}, {path: /a, methods: [HEAD], policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
-		"methods of a set":       {routes("{path: /a, methods: [GET, PUT], policy: api}, {path: /a, methods: [PUT, GET], policy: api}"), "app.rate-limit.routes[1].path", "never matches"},
-		"another method":         {routes("{path: /a, methods: [GET], policy: api}, {path: /a, methods: [GET, PUT], policy: api}"), "", ""},
-		"GET behind HEAD":        {routes("{path: /a, methods: [HEAD], policy: api}, {path: /a, methods: [GET], policy: api}"), "", ""},
-		"all behind some":        {routes("{path: /a, methods: [GET], policy: api}, {path: /a, policy: api}"), "", ""},
-		"a longer name":          {routes("{path: '/a/*', policy: api}, {path: /ab, policy: api}"), "", ""},
-		"wide behind narrow":     {routes("{path: /a, policy: api}, {path: '/a/*', policy: api}"), "", ""},
 	} {
 		_, report := config.Load(config.Sources{Overrides: row.overrides, ReadFile: files})
 		if err := report.Err(); err != nil {
@@ -56,6 +42,39 @@ func TestLoad_warns(t *testing.T) {
 		}
 		if row.key != "" && (len(report.Warnings) != 1 || report.Warnings[0].Key != row.key || !strings.Contains(report.Warnings[0].Message, row.message)) {
 			t.Errorf("%s: got %v, want %s %s", name, report.Warnings, row.key, row.message)
+		}
+	}
+}
+
+func TestLoad_refusesRoutesThatNeverMatch(t *testing.T) {
+	for name, row := range map[string]struct {
+		routes  string
+		message string // "" is no problem
+	}{
+		"same route twice":       {"{path: /a, policy: api}, {path: /a, policy: api}", "app.rate-limit.routes[0] covers it"},
+		"route below a route":    {"{path: '/a/*', policy: api}, {path: /a/b, policy: api}", "never matches"},
+		"route at a route's top": {"{path: '/a/*', policy: api}, {path: /a, policy: api}", "never matches"},
+		"pattern below a route":  {"{path: '/*', policy: api}, {path: '/a/*', policy: api}", "never matches"},
+		"HEAD behind GET":        {"{path: /a, methods: [GET], policy: api}, {path: /a, methods: [HEAD], policy: api}", "never matches"},
+		"methods of a set":       {"{path: /a, methods: [GET, PUT], policy: api}, {path: /a, methods: [PUT, GET], policy: api}", "never matches"},
+		"another method":         {"{path: /a, methods: [GET], policy: api}, {path: /a, methods: [GET, PUT], policy: api}", ""},
+		"GET behind HEAD":        {"{path: /a, methods: [HEAD], policy: api}, {path: /a, methods: [GET], policy: api}", ""},
+		"all behind some":        {"{path: /a, methods: [GET], policy: api}, {path: /a, policy: api}", ""},
+		"a longer name":          {"{path: '/a/*', policy: api}, {path: /ab, policy: api}", ""},
+		"wide behind narrow":     {"{path: /a, policy: api}, {path: '/a/*', policy: api}", ""},
+	} {
+		_, report := config.Load(config.Sources{Overrides: []string{
+			"app.rate-limit.policies=[{id: api, revision: 1, algorithm: fixed-window, limit: 1, window: 1s}]",
+			"app.rate-limit.default-policy=api", "app.rate-limit.routes=[" + row.routes + "]",
+		}})
+		if row.message == "" {
+			if err := report.Err(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if len(report.Problems) != 1 || report.Problems[0].Key != "app.rate-limit.routes[1].path" || !strings.Contains(report.Problems[0].Message, row.message) {
+			t.Errorf("%s: got %v, want %s", name, report.Problems, row.message)
 		}
 	}
 }
