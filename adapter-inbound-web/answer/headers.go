@@ -23,7 +23,7 @@ func Strip(h http.Header) {
 	for name := range h {
 		bare := strings.TrimPrefix(name, http.TrailerPrefix)
 		for _, field := range owned {
-			if bare == field {
+			if strings.EqualFold(bare, field) {
 				delete(h, name)
 			}
 		}

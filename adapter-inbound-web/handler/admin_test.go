@@ -97,6 +97,7 @@ func TestAdmin_refusesPagesOfOtherSites(t *testing.T) {
 		status   int
 	}{
 		{"a cross-site POST", to("localhost:9090", "POST", handler.EvaluatePath, "Sec-Fetch-Site", "cross-site"), 403},
+		{"a same-site POST", to("localhost:9090", "POST", handler.EvaluatePath, "Sec-Fetch-Site", "same-site"), 403},
 		{"a POST from another port", to("localhost:9090", "POST", handler.EvaluatePath, "Origin", "http://localhost:3000"), 403},
 		{"a POST from another site", to("localhost:9090", "POST", "/anything", "Origin", "https://evil.example"), 403},
 		{"a POST from an opaque origin", to("localhost:9090", "POST", handler.EvaluatePath, "Origin", "null"), 403},

@@ -205,7 +205,7 @@ func TestEdge_headersOfTheHandlerDoNotSurvive(t *testing.T) {
 		{"when it writes a status", func(w http.ResponseWriter) { w.WriteHeader(http.StatusTeapot) }},
 		{"when it writes a body", func(w http.ResponseWriter) { _, _ = w.Write([]byte("x")) }},
 		{"when it writes a string", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "x") }},
-		{"when it copies a reader", func(w http.ResponseWriter) { _, _ = io.Copy(w, strings.NewReader("x")) }},
+		{"when it copies a reader", func(w http.ResponseWriter) { _, _ = io.Copy(w, struct{ io.Reader }{strings.NewReader("x")}) }},
 		{"when it flushes", func(w http.ResponseWriter) { w.(http.Flusher).Flush() }},
 		{"when it flushes by a controller", func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }},
 		{"when it sets them again afterwards", func(w http.ResponseWriter) { w.WriteHeader(200); upstreamClaims(w, nil) }},
@@ -259,6 +259,16 @@ func TestEdge_twoOfThemTellTheTighterAnswer(t *testing.T) {
 				t.Errorf("got %d, %s; want %d, %s", res.StatusCode, got, row.status, row.want)
 			}
 		})
+	}
+}
+
+func TestEdge_theInnermostOfThreeIsToldToo(t *testing.T) {
+	h := http.Handler(http.HandlerFunc(upstreamClaims))
+	for _, o := range []ratelimit.Outcome{edgetest.Allowed(10, 9), edgetest.Allowed(50, 40), edgetest.Allowed(100, 99)} {
+		h = middleware.Edge(edgetest.Judge(t, edgetest.Setup{Port: edgetest.Always(o)}))(h)
+	}
+	if got := rateLines(get(h, "/").Header); got != tenLeftNine {
+		t.Errorf("got %s, want %s", got, tenLeftNine)
 	}
 }
 
