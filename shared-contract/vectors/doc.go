@@ -7,5 +7,6 @@
 // error, never passed over.
 //
 // All reads the embedded files, or the folder that the environment variable
-// EDGELIMIT_VECTORS names, in which an absent file counts as empty.
+// EDGELIMIT_VECTORS names, in which an absent file counts as empty. Read reads
+// any other folder.
 package vectors
