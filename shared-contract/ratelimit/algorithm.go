@@ -62,7 +62,7 @@ type SlidingWindowCounter struct {
 // by RefillTokens every RefillPeriod. A missing bucket is full.
 type TokenBucket struct {
 	Capacity     int64         // tokens, 1 to MaxSafeInteger / TokenScale
-	RefillTokens int64         // tokens per RefillPeriod, at least 1
+	RefillTokens int64         // tokens per RefillPeriod, 1 to MaxSafeInteger
 	RefillPeriod time.Duration // whole milliseconds, at most MaxSpan
 }
 
@@ -117,7 +117,7 @@ func (a SlidingWindowCounter) violations() []error {
 func (a TokenBucket) violations() []error {
 	capacity := nonNil(checkRange("capacity", a.Capacity, 1, MaxSafeInteger/TokenScale))
 	refill := nonNil(
-		checkRange("refill tokens", a.RefillTokens, 1, MaxSafeInteger/TokenScale),
+		checkRange("refill tokens", a.RefillTokens, 1, MaxSafeInteger),
 		checkSpan("refill period", a.RefillPeriod, time.Millisecond),
 	)
 	errs := append(capacity, refill...)

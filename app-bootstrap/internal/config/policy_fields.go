@@ -70,7 +70,7 @@ func (f fields) algorithm(given rawPolicy) ratelimit.Algorithm {
 		const most = ratelimit.MaxSafeInteger / ratelimit.TokenScale
 		return ratelimit.TokenBucket{
 			Capacity:     f.number("capacity", given.Capacity, most),
-			RefillTokens: f.number("refill-tokens", given.RefillTokens, most),
+			RefillTokens: f.number("refill-tokens", given.RefillTokens, ratelimit.MaxSafeInteger),
 			RefillPeriod: f.span("refill-period", given.RefillPeriod, ratelimit.MaxSpan),
 		}
 	}
