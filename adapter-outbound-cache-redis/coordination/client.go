@@ -152,6 +152,9 @@ func (cn *connection) close() {
 func (c *Client) shakeHands(ctx context.Context, cn *connection) (server, *refusal) {
 	deadline, _ := ctx.Deadline()
 	found, err := hello(cn, time.Until(deadline))
+	if busy := full(cn); busy != nil {
+		err = busy
+	}
 	if err != nil {
 		return found, handshakeRefusal(err)
 	}

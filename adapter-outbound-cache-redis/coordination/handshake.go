@@ -25,7 +25,7 @@ type server struct {
 // asks the server about itself. HELLO needs no right. A server that does not know
 // it is no error.
 func hello(cn *connection, timeout time.Duration) (server, error) {
-	raw, err := cn.send(timeout, 0, []any{"HELLO"})
+	raw, err := cn.send(timeout, factsBytes, []any{"HELLO"})
 	if err != nil {
 		return server{}, err
 	}
@@ -47,6 +47,16 @@ func hello(cn *connection, timeout time.Duration) (server, error) {
 		}
 	}
 	return found, nil
+}
+
+// full is the server's word, in place of any reply, that it takes no more
+// connections; nil if it said something else first. The client passes it over:
+// to it, a HELLO that is refused is one that is unknown.
+func full(cn *connection) error {
+	if said, ok := reply.AsServerError(cn.wire.first); ok && redis.IsMaxClientsError(said) {
+		return said
+	}
+	return nil
 }
 
 // bulkStrings lists the bulk strings of a raw reply in order, whatever their
@@ -79,10 +89,10 @@ func handshakeRefusal(err error) *refusal {
 	switch {
 	case errors.As(err, &refused):
 		return &refusal{certainty.OfServerError(refused.Code), err}
-	case errors.As(err, &failed):
-		return &refusal{certainty.OfServerError(failed.Code), err}
 	case redis.IsMaxClientsError(err):
 		return &refusal{certainty.Server, err}
+	case errors.As(err, &failed):
+		return &refusal{certainty.OfServerError(failed.Code), err}
 	case errors.As(err, &redisError):
 		code, _, _ := strings.Cut(redisError.Error(), " ")
 		why := certainty.OfServerError(code)

@@ -45,6 +45,8 @@ func (c *Client) Breaker() string { return c.breaker.State().String() }
 func (c *Client) AwaitFirstAttempt(ctx context.Context) error {
 	select {
 	case <-c.attempted:
+	case <-c.context.Done():
+		return errClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -58,6 +60,7 @@ func (c *Client) AwaitFirstAttempt(ctx context.Context) error {
 func (c *Client) monitor() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	defer c.setHealth(Health{Problems: []string{errClosed.Error()}})
 	for first := true; c.context.Err() == nil; first = false {
 		cn, warnings, refused := c.look()
 		if first {

@@ -126,24 +126,30 @@ func (p *pool) startDial() {
 	})
 }
 
-// dialed takes in a finished dial. A failed one fails everybody in line: they
-// all wait for the same server. It answers false if it failed and nobody was.
+// dialed takes in a finished dial. What the server itself answered fails
+// everybody in line; a dial that broke fails the first, and the others get dials
+// of their own: one connection that is cut must not cost more than one caller.
+// It answers false if the dial failed and nobody was in line.
 func (p *pool) dialed(cn *connection, refused *refusal) (heard bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer p.dialForWaiters()
 	p.dialing--
 	p.stand(refused)
-	if refused != nil {
-		heard = len(p.waiting) > 0
-		for _, w := range p.waiting {
-			w.grant <- grant{refusal: refused}
-		}
-		p.waiting = nil
-		return heard
+	if refused == nil {
+		p.opened++
+		p.put(cn)
+		return true
 	}
-	p.opened++
-	p.put(cn)
-	return true
+	failed := p.waiting
+	if refused.why == certainty.Unreachable {
+		failed = failed[:min(1, len(failed))]
+	}
+	for _, w := range failed {
+		w.grant <- grant{refusal: refused}
+	}
+	p.waiting = p.waiting[len(failed):]
+	return len(failed) > 0
 }
 
 // stand keeps a refusal that only the operator can lift, so that callers need

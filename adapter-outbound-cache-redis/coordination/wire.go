@@ -1,6 +1,7 @@
 package coordination
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"os"
@@ -15,7 +16,10 @@ type wire struct {
 	until   time.Time // no read or write goes beyond; zero is no bound
 	written bool      // since begin, the first byte may have left
 	failed  error     // since begin, the first read or write error
+	first   []byte    // what the server said first of all
 }
+
+const firstBytes = 128
 
 // begin starts the account of one command, bounded by timeout.
 func (w *wire) begin(timeout time.Duration) {
@@ -32,6 +36,9 @@ func (w *wire) Write(p []byte) (int, error) {
 
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
+	if w.first == nil && n > 0 {
+		w.first = bytes.Clone(p[:min(n, firstBytes)])
+	}
 	return n, w.note(err)
 }
 

@@ -250,6 +250,16 @@ func (r *rig) plant(policyID, digest string, fields ...string) {
 	}
 }
 
+// do sends one command straight to the server, which must not refuse it.
+func (r *rig) do(args ...string) any {
+	r.t.Helper()
+	reply := r.server.Do(r.t, args...)
+	if refused, ok := reply.(redistest.ServerError); ok {
+		r.t.Fatalf("%q: %v", args, refused)
+	}
+	return reply
+}
+
 // serverMillis is the server's clock.
 func (r *rig) serverMillis() int64 {
 	r.t.Helper()
@@ -265,3 +275,15 @@ func contains(texts []string, part string) bool {
 
 // configChange lets a test alter a provider's config.
 type configChange = redislimit.Config
+
+const largeLimit = 20_000
+
+// largePolicies are policies whose limit no test reaches.
+func largePolicies(t testing.TB) []ratelimit.Policy {
+	t.Helper()
+	return []ratelimit.Policy{
+		policyOf(t, "fixed-window", ratelimit.FixedWindow{Limit: largeLimit, Window: 366 * 24 * time.Hour}),
+		policyOf(t, "sliding-window-counter", ratelimit.SlidingWindowCounter{Limit: largeLimit, Window: 100 * 24 * time.Hour}),
+		policyOf(t, "token-bucket", ratelimit.TokenBucket{Capacity: largeLimit, RefillTokens: largeLimit, RefillPeriod: 366 * 24 * time.Hour}),
+	}
+}

@@ -125,6 +125,24 @@ func TestScalar_runsOncePerCallWhateverIsCached(t *testing.T) {
 	}
 }
 
+// Only NOSCRIPT lets the source follow: a failure or nil by the SHA is the answer.
+func TestScalar_sendsTheSourceAfterNOSCRIPTAlone(t *testing.T) {
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
+	t.Cleanup(func() { _ = client.Close() })
+	for _, source := range []string{"return nil", "return redis.error_reply('OOPS here')", "return redis.call('NONSENSE')"} {
+		_, first := executor.Scalar(context.Background(), client, scalar(source), nil, nil)
+		before := server.Calls(t, "eval")
+		_, second := executor.Scalar(context.Background(), client, scalar(source), nil, nil)
+		if fmt.Sprint(first) != fmt.Sprint(second) {
+			t.Errorf("%s: got %v, then %v", source, first, second)
+		}
+		if sent := server.Calls(t, "eval") - before; sent != 0 {
+			t.Errorf("%s: the source was sent %d times though its SHA was known", source, sent)
+		}
+	}
+}
+
 func TestScalar_saysWhatFailed(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})

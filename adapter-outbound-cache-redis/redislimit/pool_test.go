@@ -1,0 +1,94 @@
+package redislimit_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+)
+
+// Callers in line get connections of their own as long as there is room.
+func TestPool_growsToItsBoundForThoseWhoWait(t *testing.T) {
+	const callers = 40
+	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
+		c.Redis.MaxInFlight, c.Redis.CommandTimeout, c.Redis.AdmissionWait = callers, 8*time.Second, 2*time.Second
+	})
+	r.link.Fault("EVALSHA", callers, redistest.Delay(4*time.Second))
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() { r.expect("token-bucket", subject(), 1, allowed(policyLimit-1)) })
+	}
+	all.Wait()
+	if got := r.link.MaxOpen() - 1; got != callers {
+		t.Errorf("%d connections for %d callers", got, callers)
+	}
+}
+
+// A place is free before its caller hears of the decision.
+func TestPool_oneCallerAfterAnotherNeedsOnePlaceAndNoWait(t *testing.T) {
+	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
+		c.Redis.MaxInFlight, c.Redis.AdmissionWait, c.Policies = 1, 0, largePolicies(t)
+	})
+	who := subject()
+	for n := range int64(2000) {
+		r.expect("token-bucket", who, 1, allowed(largeLimit-1-n))
+	}
+}
+
+// One dial that breaks fails one of those in line, and the others are served.
+func TestPool_oneBrokenDialFailsOneCaller(t *testing.T) {
+	const late = 6
+	var gate atomic.Pointer[chan struct{}]
+	var broken atomic.Bool
+	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
+		addr := c.Redis.Addr
+		c.Redis.AdmissionWait, c.Redis.CommandTimeout = 4*time.Second, 4*time.Second
+		c.Redis.Resolve = func(ctx context.Context) (string, error) {
+			if closed := gate.Load(); closed != nil {
+				select {
+				case <-*closed:
+				case <-ctx.Done():
+				}
+			}
+			if broken.CompareAndSwap(true, false) {
+				return "", errors.New("broken once")
+			}
+			return addr, nil
+		}
+	})
+	warm := r.provider.Connection().Stats().Open
+	r.link.Fault("EVALSHA", warm, redistest.Delay(time.Second))
+	var busy, others sync.WaitGroup
+	for range warm {
+		busy.Go(func() { r.expect("token-bucket", subject(), 1, allowed(policyLimit-1)) })
+	}
+	r.eventually("be busy", func() bool { return r.provider.Connection().Stats().Idle == 0 })
+	opened := make(chan struct{})
+	gate.Store(&opened)
+	broken.Store(true)
+	var served, failed atomic.Int64
+	for range late {
+		others.Go(func() {
+			switch got := say(r.evaluate("token-bucket", subject(), 1)); got {
+			case allowed(policyLimit - 1):
+				served.Add(1)
+			case "unavailable CONNECTION":
+				failed.Add(1)
+			default:
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	r.eventually("stand in line", func() bool { return r.provider.Connection().Stats().Waiting == late })
+	close(opened)
+	others.Wait()
+	busy.Wait()
+	if served.Load() != late-1 || failed.Load() != 1 {
+		t.Errorf("%d served and %d failed, want %d and 1", served.Load(), failed.Load(), late-1)
+	}
+}
