@@ -43,7 +43,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 	@scripts/fuzz $(FUZZTIME) $(MODULES)
 
 mutate: ## break programs and certainty code one line at a time; the tests must notice each
-	@server=$$(scripts/redis-server) && EDGELIMIT_REDIS_SERVER=$$server scripts/run-mutants
+	@server=$$(scripts/redis-server) && cd scripts/mutate && EDGELIMIT_REDIS_SERVER=$$server go run .
 
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
+// It does not run beside others, and so is the first to end.
 func TestOff_isAbsent(t *testing.T) {
-	t.Parallel()
 	configured, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -56,3 +57,6 @@ func keysOf(t testing.TB, s *redistest.Server) []string {
 		}
 	}
 }
+
+// text is a plain value of JSON.
+func text(value any) string { return fmt.Sprint(value) }

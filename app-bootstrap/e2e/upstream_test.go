@@ -47,19 +47,27 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/own-headers":
 		ownHeaders(w)
 	case "/events":
-		u.events(w)
+		u.events(w, r)
 	case "/socket":
 		echo(w, r)
 	case "/upload":
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprintf(w, "%d bytes, %v", n, err)
 	case "/held":
-		<-u.release
+		u.wait(r)
 		_, _ = io.WriteString(w, "held "+r.URL.RawQuery)
 	case "/v1/rate-limit/evaluate", "/v1/rate-limit/authorize":
 		http.NotFound(w, r)
 	default:
 		_, _ = io.WriteString(w, "hello")
+	}
+}
+
+// wait holds a request until it is released, or its client has gone.
+func (u *upstream) wait(r *http.Request) {
+	select {
+	case <-u.release:
+	case <-r.Context().Done():
 	}
 }
 
@@ -74,11 +82,11 @@ func ownHeaders(w http.ResponseWriter) {
 }
 
 // events sends one event and ends when it is released.
-func (u *upstream) events(w http.ResponseWriter) {
+func (u *upstream) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = io.WriteString(w, "data: first\n\n")
 	w.(http.Flusher).Flush()
-	<-u.release
+	u.wait(r)
 	_, _ = io.WriteString(w, "data: last\n\n")
 }
 

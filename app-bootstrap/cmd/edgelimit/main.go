@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -11,6 +13,9 @@ import (
 )
 
 func main() {
+	// net/http's client has no logger but this one, and repeats there what an
+	// upstream sent.
+	log.SetOutput(io.Discard)
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal drains; with the handler released, a second one ends the
 	// process at once.

@@ -64,7 +64,7 @@ func New(ctx context.Context, c config.Config, logger *slog.Logger) (app *App, e
 			return app, err
 		}
 	}
-	if app.main, err = listen(c.Server.Listen, mainHandler(c, resolver, judge, logger), mainTimeouts); err != nil {
+	if app.main, err = listen(c.Server.Listen, mainHandler(c, resolver, judge, logger), mainTimeouts, logger); err != nil {
 		return app, fmt.Errorf("app.server.listen: %w", err)
 	}
 	if c.Server.AdminListen == "" {
@@ -74,7 +74,7 @@ func New(ctx context.Context, c config.Config, logger *slog.Logger) (app *App, e
 	if err != nil {
 		return app, err
 	}
-	if app.admin, err = listen(c.Server.AdminListen, operators, adminTimeouts); err != nil {
+	if app.admin, err = listen(c.Server.AdminListen, operators, adminTimeouts, logger); err != nil {
 		return app, fmt.Errorf("app.server.admin-listen: %w", err)
 	}
 	return app, nil
@@ -113,7 +113,8 @@ func (a *App) newJudge(ctx context.Context, c config.Config, resolver identity.R
 	}
 	attempt, cancel := context.WithTimeout(ctx, firstAttempt)
 	defer cancel()
-	if err := a.provider.Connection().AwaitFirstAttempt(attempt); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	err = a.provider.Connection().AwaitFirstAttempt(attempt)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return nil, fmt.Errorf("app.rate-limit.redis.endpoint %s: %w", c.RateLimit.Redis.Redacted(), err)
 	}
 	a.readiness.Endpoint, a.readiness.Connection = c.RateLimit.Redis.Redacted(), a.provider.Connection()

@@ -3,8 +3,12 @@ package compose
 import (
 	"context"
 	"errors"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -29,7 +33,7 @@ type listener struct {
 	server *http.Server
 }
 
-func listen(addr string, h http.Handler, t timeouts) (*listener, error) {
+func listen(addr string, h http.Handler, t timeouts, logger *slog.Logger) (*listener, error) {
 	socket, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, err
@@ -37,7 +41,20 @@ func listen(addr string, h http.Handler, t timeouts) (*listener, error) {
 	return &listener{socket: socket, server: &http.Server{
 		Handler: h, MaxHeaderBytes: maxHeaderBytes,
 		ReadHeaderTimeout: t.header, ReadTimeout: t.read, WriteTimeout: t.write, IdleTimeout: t.idle,
+		ErrorLog: log.New(serverLog{logger}, "", 0),
 	}}, nil
+}
+
+// serverLog takes what a server has to say: accepts that fail, handlers that
+// panic. A panic's line names the client, which no log may.
+type serverLog struct{ logger *slog.Logger }
+
+var served = regexp.MustCompile(`serving \S+: `)
+
+// Write implements io.Writer.
+func (l serverLog) Write(line []byte) (int, error) {
+	l.logger.Error("server", "detail", served.ReplaceAllString(strings.TrimSpace(string(line)), "serving a client: "))
+	return len(line), nil
 }
 
 // Addr is where the main listener listens.

@@ -8,7 +8,10 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -56,7 +59,7 @@ func New(c Config) http.Handler {
 		FlushInterval:  -1,
 		ModifyResponse: c.ModifyResponse,
 		ErrorHandler:   func(w http.ResponseWriter, r *http.Request, err error) { unreachable(c.Logger, w, r, err) },
-		ErrorLog:       slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:       log.New(cutShort{c.Logger}, "", 0),
 	}
 }
 
@@ -65,11 +68,37 @@ func unreachable(logger *slog.Logger, w http.ResponseWriter, r *http.Request, er
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return // the client has gone
 	}
-	logger.Warn("upstream failed", "error", err)
+	logger.Warn("upstream failed", "error", reason(err))
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {
 		answer.Refuse(http.StatusGatewayTimeout, "The upstream did not answer in time.").Write(w)
 		return
 	}
 	answer.Refuse(http.StatusBadGateway, "The upstream did not answer.").Write(w)
+}
+
+// reason is what may be logged of err. Texts about a broken protocol repeat what
+// the upstream sent, and that may repeat what its client sent.
+func reason(err error) string {
+	var network net.Error
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &network):
+		return err.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection ended before the answer"
+	default:
+		return "the answer breaks the protocol"
+	}
+}
+
+// cutShort logs that the proxy gave up in the middle of a response, and not why,
+// for the same cause.
+type cutShort struct{ logger *slog.Logger }
+
+// Write implements io.Writer.
+func (c cutShort) Write(line []byte) (int, error) {
+	c.logger.Debug("response cut short")
+	return len(line), nil
 }

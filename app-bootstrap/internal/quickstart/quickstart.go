@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -50,11 +51,7 @@ func Run(ctx context.Context, out io.Writer, logger *slog.Logger) error {
 	}
 	defer upstream.Close()
 
-	loaded, err := load(embedded.Addr(), "http://"+upstream.Addr)
-	if err != nil {
-		return err
-	}
-	app, err := compose.New(ctx, loaded, logger)
+	app, err := startGateway(ctx, embedded.Addr(), "http://"+upstream.Addr, logger)
 	if err != nil {
 		return err
 	}
@@ -97,6 +94,21 @@ func startUpstream() (*http.Server, error) {
 		})}
 	go func() { _ = server.Serve(socket) }()
 	return server, nil
+}
+
+// startGateway starts it on free ports, and again if another process takes one of
+// them first.
+func startGateway(ctx context.Context, redisAddr, upstream string, logger *slog.Logger) (*compose.App, error) {
+	for attempt := 1; ; attempt++ {
+		loaded, err := load(redisAddr, upstream)
+		if err != nil {
+			return nil, err
+		}
+		app, err := compose.New(ctx, loaded, logger)
+		if !errors.Is(err, syscall.EADDRINUSE) || attempt == portsTried {
+			return app, err
+		}
+	}
 }
 
 func load(redisAddr, upstream string) (config.Config, error) {
