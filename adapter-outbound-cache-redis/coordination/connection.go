@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -72,14 +73,14 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 
 // newConnection hands transport to a client of its own.
 func (c *Client) newConnection(transport net.Conn) *connection {
-	w := &wire{Conn: transport}
-	handed := net.Conn(w)
-	if tcp, ok := transport.(*net.TCPConn); ok {
-		handed = plainWire{wire: w, raw: tcp}
-	}
 	protocol := c.config.Protocol
 	if protocol == 0 {
 		protocol = 2
+	}
+	w := &wire{Conn: transport}
+	handed := net.Conn(w)
+	if socket, ok := quietSocket(transport, protocol); ok {
+		handed = watchedWire{wire: w, socket: socket}
 	}
 	client := redis.NewClient(&redis.Options{
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
@@ -95,6 +96,17 @@ func (c *Client) newConnection(transport net.Conn) *connection {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	return &connection{wire: w, client: client, jobs: make(chan *job)}
+}
+
+// quietSocket is the socket under transport, if nothing but its end can arrive on
+// it while no command is under way. That does not hold of RESP3 over TLS: the
+// client would take any encrypted byte for a push and wait for the rest.
+func quietSocket(transport net.Conn, protocol int) (syscall.Conn, bool) {
+	if encrypted, ok := transport.(*tls.Conn); ok && protocol == 2 {
+		transport = encrypted.NetConn()
+	}
+	socket, ok := transport.(*net.TCPConn)
+	return socket, ok
 }
 
 const (

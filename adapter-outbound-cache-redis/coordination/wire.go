@@ -62,12 +62,12 @@ func (w *wire) bounded(t time.Time) time.Time {
 	return t
 }
 
-// plainWire lets the client see, at checkout, that the server has closed the
-// connection. It is for transports that hold no bytes of their own.
-type plainWire struct {
+// watchedWire lets the client see, at checkout, that the server has closed the
+// connection.
+type watchedWire struct {
 	*wire
-	raw syscall.Conn
+	socket syscall.Conn
 }
 
 // SyscallConn implements syscall.Conn.
-func (w plainWire) SyscallConn() (syscall.RawConn, error) { return w.raw.SyscallConn() }
+func (w watchedWire) SyscallConn() (syscall.RawConn, error) { return w.socket.SyscallConn() }

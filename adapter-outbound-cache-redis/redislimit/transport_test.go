@@ -136,6 +136,19 @@ func TestTransport_TLSServesUnderTheRightNameAlone(t *testing.T) {
 	}
 }
 
+func TestTransport_idleTLSConnectionsThatWereClosedCostNoError(t *testing.T) {
+	a := newAuthority(t)
+	server, addr := a.start("redis.test")
+	r := newRig(t, server, func(c *redislimit.Config) {
+		c.Redis.Addr, c.Redis.TLS = addr, &tls.Config{RootCAs: a.roots, ServerName: "redis.test"}
+	})
+	who := subject()
+	for n := range int64(20) {
+		r.do("CLIENT", "KILL", "TYPE", "normal")
+		r.expect("token-bucket", who, 1, allowed(policyLimit-1-n))
+	}
+}
+
 func TestTransport_TLSWithAnACLUserAnotherDatabaseAndRESP3(t *testing.T) {
 	a := newAuthority(t)
 	server, addr := a.start("redis.test")

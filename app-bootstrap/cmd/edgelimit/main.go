@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/cli"
 )
 
@@ -16,6 +18,8 @@ func main() {
 	// net/http's client has no logger but this one, and repeats there what an
 	// upstream sent.
 	log.SetOutput(io.Discard)
+	// What the Redis client has to say beside its errors is in the adapter's words.
+	logging.Disable()
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal drains; with the handler released, a second one ends the
 	// process at once.
