@@ -37,6 +37,11 @@ type Config struct {
 	// CommandTimeout bounds a command from its first byte to its whole reply.
 	CommandTimeout time.Duration
 
+	// OneBudget makes CommandTimeout the whole of a call, from its entry: waiting,
+	// dialling and commands share it. A ctx may shorten it and needs no deadline;
+	// AdmissionWait is not used.
+	OneBudget bool
+
 	// MaxInFlight is how many commands are at Redis at once, and therefore the
 	// most connections; one more watches health.
 	MaxInFlight int

@@ -140,25 +140,19 @@ func (cn *connection) send(timeout time.Duration, limit int, args []any) ([]byte
 // take.
 var errShortDeadline = errors.New("less time is left than one command may take")
 
-// callSender sends the commands of one call, each only while the caller still
-// has a command's time left.
+// callSender sends the commands of one call, each only while the call's terms
+// leave time for it.
 type callSender struct {
 	connection *connection
-	timeout    time.Duration
+	terms      terms
 }
 
 // Send implements executor.Sender.
 func (s callSender) Send(ctx context.Context, args []any) ([]byte, error) {
-	if !enoughTime(ctx, s.timeout) {
+	if !s.terms.leaveTime(ctx) {
 		return nil, errShortDeadline
 	}
-	return s.connection.send(s.timeout, 0, args)
-}
-
-// enoughTime tells whether ctx is alive, has a deadline, and leaves at least d.
-func enoughTime(ctx context.Context, d time.Duration) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && ctx.Err() == nil && time.Until(deadline) >= d
+	return s.connection.send(s.terms.timeout(), 0, args)
 }
 
 // unsent tells whether a call ended because its connection was found closed

@@ -3,25 +3,25 @@ package coordination
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/executor"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
 )
 
-// Call is one run of a program on one key.
+// Call is one run of a program.
 type Call struct {
 	Program program.Program
-	Key     string
+	Keys    []string
 	Args    []string
 }
 
 // job is a call on its way, with the caller who waits for it.
 type job struct {
-	ctx  context.Context
-	call Call
-	done chan certainty.Result // takes one without a reader
+	ctx   context.Context
+	terms terms
+	call  Call
+	done  chan certainty.Result // takes one without a reader
 }
 
 var (
@@ -30,17 +30,19 @@ var (
 )
 
 // Dispatch runs call at most once and says how far it got. ctx needs a deadline
-// that leaves a command's time. Its end does not stop a command that was
-// written: the caller leaves with Unanswered, and the reply is read and dropped.
+// that leaves a command's time, unless the client has one budget. Its end does not
+// stop a command that was written: the caller leaves with Unanswered, and the
+// reply is read and dropped.
 func (c *Client) Dispatch(ctx context.Context, call Call) certainty.Result {
-	if !enoughTime(ctx, c.config.CommandTimeout) {
+	terms := c.termsOf(ctx)
+	if !terms.leaveTime(ctx) {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
 	}
 	report, err := c.breaker.Allow()
 	if err != nil {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.BreakerOpen, Err: err}
 	}
-	result := c.admit(ctx, call)
+	result := c.admit(ctx, terms, call)
 	report(vitalities[result.Vitality()])
 	return result
 }
@@ -64,38 +66,32 @@ func (c *Client) countFailedDial(refused *refusal) {
 // admit waits for a place in flight, then runs call there. A connection that
 // turns out to have been closed by the server before anything was written is
 // replaced within the same wait.
-func (c *Client) admit(ctx context.Context, call Call) certainty.Result {
-	deadline, _ := ctx.Deadline()
-	until := time.Now().Add(c.config.AdmissionWait)
-	if latest := deadline.Add(-c.config.CommandTimeout); latest.Before(until) {
-		until = latest
-	}
+func (c *Client) admit(ctx context.Context, terms terms, call Call) certainty.Result {
 	for {
-		cn, refused := c.pool.acquire(ctx, until)
+		cn, refused := c.pool.acquire(ctx, terms.admitUntil)
 		if refused != nil {
 			return certainty.Result{Fate: certainty.Refused, Refusal: refused.why, Err: refused.err}
 		}
-		result := await(ctx, cn, call)
+		result := await(cn, &job{ctx: ctx, terms: terms, call: call, done: make(chan certainty.Result, 1)})
 		if !unsent(result) {
 			return result
 		}
 	}
 }
 
-// await hands call to cn's goroutine and waits for the end of it or of ctx.
-func await(ctx context.Context, cn *connection, call Call) certainty.Result {
-	j := &job{ctx: ctx, call: call, done: make(chan certainty.Result, 1)}
+// await hands j to cn's goroutine and waits for the end of it or of its caller.
+func await(cn *connection, j *job) certainty.Result {
 	cn.jobs <- j
 	select {
 	case result := <-j.done:
 		return result
-	case <-ctx.Done():
+	case <-j.ctx.Done():
 	}
 	select {
 	case result := <-j.done:
 		return result
 	default:
-		return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: ctx.Err()}
+		return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: j.ctx.Err()}
 	}
 }
 
@@ -104,8 +100,8 @@ func await(ctx context.Context, cn *connection, call Call) certainty.Result {
 func (c *Client) serve(cn *connection) {
 	defer cn.close()
 	for j := range cn.jobs {
-		sender := callSender{connection: cn, timeout: c.config.CommandTimeout}
-		result := resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.Key, j.call.Args))
+		sender := callSender{connection: cn, terms: j.terms}
+		result := resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.Keys, j.call.Args))
 		usable := result.Err == nil || errors.Is(result.Err, errShortDeadline)
 		// The place is free before the caller hears of it, so that one caller
 		// after another needs one connection.

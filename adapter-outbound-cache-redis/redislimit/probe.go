@@ -101,7 +101,7 @@ func (p probe) run(ctx context.Context, s coordination.Sender, policy ratelimit.
 	if r, err := reply.Decode(bySource, policy.Limit()); err != nil || r.Status != model.Allowed {
 		return &coordination.RefusedError{Need: fmt.Sprintf("%s does not run on this server: %q", chosen.ID(), bySource)}
 	}
-	bySHA, err := executor.Structured(ctx, s, chosen, probed, args)
+	bySHA, err := executor.Structured(ctx, s, chosen, []string{probed}, args)
 	if err != nil {
 		return err
 	}

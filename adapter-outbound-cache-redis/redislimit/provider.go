@@ -113,7 +113,7 @@ func (p plan) call(req ratelimit.Request) coordination.Call {
 	args := make([]string, len(p.args)+1)
 	copy(args, p.args)
 	args[len(p.args)] = strconv.FormatInt(req.Cost, 10)
-	return coordination.Call{Program: p.program, Key: p.keys.Key(req.SubjectDigest), Args: args}
+	return coordination.Call{Program: p.program, Keys: []string{p.keys.Key(req.SubjectDigest)}, Args: args}
 }
 
 // Budget is the longest that one evaluation may take; a caller's deadline that

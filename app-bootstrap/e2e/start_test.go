@@ -82,6 +82,13 @@ func TestStart_aMistakeIsNamedByItsKey(t *testing.T) {
 			t.Errorf("got %q, want it to name the key and not the password", said)
 		}
 	})
+	t.Run("a password in a broken endpoint of the environment, which is not repeated", func(t *testing.T) {
+		said := refused(t, whole.without("app.rate-limit.redis.endpoint"), 2,
+			"EDGELIMIT_APP__RATE_LIMIT__REDIS__ENDPOINT=redis://someone:planted%zzpassword@127.0.0.1:port/0")
+		if !strings.Contains(said, "app.rate-limit.redis.endpoint") || strings.Contains(said, "planted") {
+			t.Errorf("got %q, want it to name the key and not the password", said)
+		}
+	})
 	t.Run("no configuration at all", func(t *testing.T) {
 		p := start(t, nil, "serve")
 		if code := p.exit(t); code != 2 || !strings.Contains(p.stderr.String(), "--config") {

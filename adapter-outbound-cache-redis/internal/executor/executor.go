@@ -1,5 +1,5 @@
-// Package executor runs Lua programs. Structured is the path of the rate
-// programs: one key, a bounded array in raw bytes, over a connection whose
+// Package executor runs Lua programs. Structured is the path of the limiters'
+// programs: a bounded array in raw bytes, over a connection whose
 // failures tell what was sent. Scalar is the path of programs that answer one
 // value over an ordinary client.
 //
@@ -24,15 +24,15 @@ type Sender interface {
 
 // Structured runs p over s and returns the raw reply, which may be an error
 // reply.
-func Structured(ctx context.Context, s Sender, p program.Program, key string, argv []string) ([]byte, error) {
-	raw, err := s.Send(ctx, Command("EVALSHA", p.SHA, []string{key}, argv))
+func Structured(ctx context.Context, s Sender, p program.Program, keys, argv []string) ([]byte, error) {
+	raw, err := s.Send(ctx, Command("EVALSHA", p.SHA, keys, argv))
 	if err != nil {
 		return nil, err
 	}
 	if refused, ok := reply.AsServerError(raw); !ok || refused.Code != "NOSCRIPT" {
 		return raw, nil
 	}
-	return s.Send(ctx, Command("EVAL", p.Source, []string{key}, argv))
+	return s.Send(ctx, Command("EVAL", p.Source, keys, argv))
 }
 
 // Doer is the part of a go-redis client that Scalar needs.

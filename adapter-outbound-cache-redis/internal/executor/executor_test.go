@@ -60,7 +60,7 @@ func TestStructured_sendsTheSourceAfterNOSCRIPTAlone(t *testing.T) {
 		{"a failure of the source is not sent again", []string{noScript, ""}, "", errSend, []string{bySHA, bySource}},
 	} {
 		s := &script{replies: row.replies}
-		got, err := executor.Structured(context.Background(), s, p, "k", []string{"a", "b"})
+		got, err := executor.Structured(context.Background(), s, p, []string{"k"}, []string{"a", "b"})
 		if string(got) != row.want || !errors.Is(err, row.wantErr) || err == nil != (row.wantErr == nil) {
 			t.Errorf("%s: got %q, %v, want %q, %v", row.sentence, got, err, row.want, row.wantErr)
 		}
