@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +92,8 @@ func flatObject(body []byte) (map[string]any, error) {
 		}
 		name, _ := key.(string)
 		if !slices.Contains(fields, name) {
-			return nil, fmt.Errorf("%s: unknown field; the fields are %s", printable(name), strings.Join(fields, ", "))
+			// Its name is not repeated: an identity may stand there.
+			return nil, fmt.Errorf("body: it has an unknown field; the fields are %s", strings.Join(fields, ", "))
 		}
 		if _, repeated := values[name]; repeated {
 			return nil, fmt.Errorf("%s: the field is given twice", name)
@@ -129,15 +129,4 @@ func wholeCost(value any) (int64, error) {
 		}
 	}
 	return 0, errors.New("cost: it must be a whole number of at least 1 in plain digits, such as 2")
-}
-
-var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z_]{0,31}$`)
-
-// printable repeats a field's name if it looks like one, so that an error body
-// never repeats an identity that was put in its place.
-func printable(name string) string {
-	if fieldName.MatchString(name) {
-		return name
-	}
-	return "body"
 }

@@ -12,7 +12,7 @@ import (
 // planted are identities, places and secrets that nothing may show.
 var planted = map[string]string{
 	"a subject header":        "planted-subject-alice",
-	"a decision API subject":  "planted-subject-bob",
+	"a decision API subject":  "plantedsubjectbob",
 	"a client's address":      "203.0.113.77",
 	"an IPv6 address":         "2001:db8:77::77",
 	"a route's path":          "/planted-route",
@@ -57,13 +57,13 @@ func TestPrivacy_nothingShowsWhoAskedForWhat(t *testing.T) {
 		note(get(t, "http://"+p.listen+planted["a path"]+"/%2e%2e", name))
 		note(get(t, "http://"+p.listen+planted["a path"], name, name))
 		for _, body := range []string{
-			`{"subject":"planted-subject-bob"}`, `{"subject":"planted-subject-bob","policy":"planted-policy"}`,
-			`{"subject":"planted-subject-bob","cost":99}`, `{"planted-subject-bob":1}`, `{"subject":"planted-subject-bob","subjectKind":"ip"}`,
-			`{"subject":"planted-subject-bob"`, `{"subject":"203.0.113.77","subjectKind":"ip"}`,
+			`{"subject":"plantedsubjectbob"}`, `{"subject":"plantedsubjectbob","policy":"planted-policy"}`,
+			`{"subject":"plantedsubjectbob","cost":99}`, `{"plantedsubjectbob":1}`, `{"subject":"plantedsubjectbob","subjectKind":"ip"}`,
+			`{"subject":"plantedsubjectbob"`, `{"subject":"203.0.113.77","subjectKind":"ip"}`,
 		} {
 			note(p.evaluate(t, body, bearer))
 		}
-		note(p.evaluate(t, `{"subject":"planted-subject-bob"}`, "Authorization: Bearer "+planted["an Authorization header"]))
+		note(p.evaluate(t, `{"subject":"plantedsubjectbob"}`, "Authorization: Bearer "+planted["an Authorization header"]))
 		note(get(t, "http://"+p.admin+authorizePath, bearer, name, "X-Forwarded-Uri: "+planted["a route's path"]+"/x?"+planted["a query"]))
 		note(get(t, "http://"+p.admin+"/readyz"))
 		shown.WriteString(get(t, "http://"+p.admin+"/metrics", bearer).must(t, http.StatusOK).body)

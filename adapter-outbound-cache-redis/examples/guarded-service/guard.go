@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
@@ -16,15 +17,28 @@ func guard(port ratelimit.EdgeRateLimitPort, digester subject.Digester, budget t
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), budget+25*time.Millisecond)
 		defer cancel()
-		outcome := port.Evaluate(ctx, ratelimit.Request{
-			PolicyID: "reports", SubjectDigest: digester.Digest(subject.Name(r.URL.Query().Get("client"))), Cost: 1,
-		})
+		who, err := clientOf(r)
+		if err != nil {
+			http.Error(w, "no client address", http.StatusBadRequest)
+			return
+		}
+		outcome := port.Evaluate(ctx, ratelimit.Request{PolicyID: "reports", SubjectDigest: digester.Digest(who), Cost: 1})
 		if !outcome.Allows() {
 			http.Error(w, "not now", statusOf(outcome))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// clientOf limits by the address that connects. Behind a proxy, or with accounts,
+// take what the proxy or the login vouches for; never what the client may choose.
+func clientOf(r *http.Request) (subject.Subject, error) {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return subject.Subject{}, err
+	}
+	return subject.IP(peer.Addr(), 64)
 }
 
 // statusOf tells a denial from a failure.

@@ -62,7 +62,9 @@ func (c *compiler) policy(key string, given rawPolicy) (ratelimit.Policy, bool) 
 	}
 	policy, err := ratelimit.NewPolicy(made)
 	if err != nil {
-		c.refuse(p.suspect(made), "does not fit: %v", innermost(err))
+		for _, violation := range violations(err) {
+			c.refuse(p.suspect(made), "does not fit: %v", violation)
+		}
 		return ratelimit.Policy{}, false
 	}
 	c.lifetime(key, policy)
@@ -87,18 +89,12 @@ func orElse[T any](given *T, otherwise T) T {
 	return *given
 }
 
-// innermost is the first violation that a joined error lists.
-func innermost(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if joined, ok := inner.(interface{ Unwrap() []error }); ok {
-			return joined.Unwrap()[0]
-		}
-		if inner == nil {
-			return err
-		}
-		err = inner
+// violations are what NewPolicy's error joins.
+func violations(err error) []error {
+	if joined, ok := errors.Unwrap(err).(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
 	}
+	return []error{err}
 }
 
 func days(d time.Duration) string { return fmt.Sprintf("%.1f days", d.Hours()/24) }

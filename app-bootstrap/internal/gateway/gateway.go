@@ -36,6 +36,7 @@ const (
 	dialTimeout     = 5 * time.Second
 	idleConnections = 256
 	idleTimeout     = 90 * time.Second
+	headerTimeout   = 5 * time.Minute // for an upstream that hangs; bodies and streams are not bounded
 )
 
 // New makes the gateway. The client's Host is kept; a body or a response flows on
@@ -49,12 +50,13 @@ func New(c Config) http.Handler {
 			c.Resolver.Forward(pr.Out.Header, pr.In)
 		},
 		Transport: &http.Transport{
-			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSHandshakeTimeout: dialTimeout,
-			MaxIdleConnsPerHost: idleConnections,
-			IdleConnTimeout:     idleTimeout,
-			DisableCompression:  true, // the client's own Accept-Encoding decides
-			ForceAttemptHTTP2:   true,
+			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSHandshakeTimeout:   dialTimeout,
+			ResponseHeaderTimeout: headerTimeout,
+			MaxIdleConnsPerHost:   idleConnections,
+			IdleConnTimeout:       idleTimeout,
+			DisableCompression:    true, // the client's own Accept-Encoding decides
+			ForceAttemptHTTP2:     true,
 		},
 		FlushInterval:  -1,
 		ModifyResponse: c.ModifyResponse,
