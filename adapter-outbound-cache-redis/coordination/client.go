@@ -51,6 +51,8 @@ type Client struct {
 	monitored sync.WaitGroup
 	closing   sync.Once
 
+	probing   atomic.Bool // the breaker is half-open
+	doubted   atomic.Bool // an answer puts version, rights or password in doubt
 	verified  atomic.Bool // version and rights have passed once
 	verifying sync.Mutex
 	health    atomic.Pointer[Health]
@@ -77,6 +79,7 @@ func Open(config Config, verifier Verifier) (*Client, error) {
 		IsExcluded:  func(err error) bool { return err == errSilent },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			logger.Warn("coordination breaker", "from", from.String(), "to", to.String())
+			c.probing.Store(to == gobreaker.StateHalfOpen)
 			if to == gobreaker.StateClosed {
 				c.pool.warm()
 			}
@@ -100,7 +103,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Budget is the longest that one call may take.
+// Budget is [Config.Budget].
 func (c *Client) Budget() time.Duration { return c.config.Budget() }
 
 // Stats counts connections and callers.
@@ -182,20 +185,22 @@ func (c *Client) verifyOnce(cn *connection) *refusal {
 func (c *Client) verify(cn *connection) *refusal {
 	stop := context.AfterFunc(c.context, func() { _ = cn.wire.Close() })
 	defer stop()
-	if err := c.verifier.Verify(c.context, handshakeSender{cn, c.config.DialTimeout}); err != nil {
+	sender := handshakeSender{cn, time.Now().Add(c.config.DialTimeout)}
+	if err := c.verifier.Verify(c.context, sender); err != nil {
 		return handshakeRefusal(err)
 	}
 	c.verified.Store(true)
 	return nil
 }
 
-// handshakeSender sends the commands that belong to opening a connection.
+// handshakeSender sends the commands that belong to opening a connection, all of
+// them until one time.
 type handshakeSender struct {
 	connection *connection
-	timeout    time.Duration
+	until      time.Time
 }
 
 // Send implements Sender.
 func (s handshakeSender) Send(_ context.Context, args []any) ([]byte, error) {
-	return s.connection.send(s.timeout, 0, args)
+	return s.connection.send(time.Until(s.until), 0, args)
 }

@@ -79,6 +79,6 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// Budget is the longest that one call may take: the wait for a place, then the
-// command.
+// Budget is the wait for a place and one command. A call that meets NOSCRIPT takes
+// one command more, if its ctx leaves time for it.
 func (c Config) Budget() time.Duration { return c.AdmissionWait + c.CommandTimeout }

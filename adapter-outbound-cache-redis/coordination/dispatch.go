@@ -3,6 +3,7 @@ package coordination
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/executor"
@@ -22,6 +23,10 @@ type job struct {
 	terms terms
 	call  Call
 	done  chan certainty.Result // takes one without a reader
+
+	// taken is set by the connection before it sends, or by the caller who leaves
+	// before that: whoever is first.
+	taken atomic.Bool
 }
 
 var (
@@ -43,7 +48,14 @@ func (c *Client) Dispatch(ctx context.Context, call Call) certainty.Result {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.BreakerOpen, Err: err}
 	}
 	result := c.admit(ctx, terms, call)
-	report(vitalities[result.Vitality()])
+	if result.DoubtsClient() {
+		c.doubted.Store(true)
+	}
+	vitality := result.Vitality()
+	if vitality == certainty.Silent && c.probing.Load() {
+		vitality = certainty.Dead // a probe that learnt nothing: the next one after the interval
+	}
+	report(vitalities[vitality])
 	return result
 }
 
@@ -91,8 +103,11 @@ func await(cn *connection, j *job) certainty.Result {
 	case result := <-j.done:
 		return result
 	default:
-		return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: j.ctx.Err()}
 	}
+	if j.taken.CompareAndSwap(false, true) {
+		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: j.ctx.Err()}
+	}
+	return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: j.ctx.Err()}
 }
 
 // serve is the goroutine of one pooled connection: it runs one call after
@@ -100,9 +115,13 @@ func await(cn *connection, j *job) certainty.Result {
 func (c *Client) serve(cn *connection) {
 	defer cn.close()
 	for j := range cn.jobs {
+		if !j.taken.CompareAndSwap(false, true) {
+			c.pool.release(cn, true)
+			continue
+		}
 		sender := callSender{connection: cn, terms: j.terms}
 		result := resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.Keys, j.call.Args))
-		usable := result.Err == nil || errors.Is(result.Err, errShortDeadline)
+		usable := (result.Err == nil || errors.Is(result.Err, errShortDeadline)) && !result.IsReadOnly()
 		// The place is free before the caller hears of it, so that one caller
 		// after another needs one connection.
 		c.pool.release(cn, usable)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
 )
@@ -29,7 +28,7 @@ const (
 )
 
 const (
-	factsEvery = 30 * time.Second
+	lookEvery  = 30 * time.Second
 	factsBytes = 64 << 10
 )
 
@@ -77,16 +76,18 @@ func (c *Client) monitor() {
 // look connects, checks version and rights anew, and sets health accordingly. It
 // returns what is unwise about the server. The connection is nil if there is none.
 func (c *Client) look() (*connection, []string, *refusal) {
+	c.doubted.Store(false)
 	cn, found, refused := c.connect()
+	var barred *refusal
 	if refused == nil {
-		refused = c.verify(cn)
+		barred = c.verify(cn)
 	}
-	c.pool.learn(refused)
+	c.pool.learn(refused, barred)
+	if refused == nil {
+		refused = barred
+	}
 	if refused != nil {
-		c.setHealth(Health{
-			Problems: []string{refused.Error()},
-			Refused:  refused.why == certainty.Credentials || refused.why == certainty.Program,
-		})
+		c.setHealth(Health{Problems: []string{refused.Error()}, Refused: refused.standing()})
 		return cn, nil, refused
 	}
 	c.pool.warm()
@@ -100,29 +101,24 @@ func (c *Client) look() (*connection, []string, *refusal) {
 	return cn, warnings, nil
 }
 
-// watch asks the server on every tick until it fails to answer.
+// watch asks the server on every tick, until it fails to answer or it is time for
+// another look: what it allows is in doubt, it is no longer the master, or a while
+// has passed.
 func (c *Client) watch(cn *connection, warnings []string, tick *time.Ticker) {
 	stop := context.AfterFunc(c.context, func() { _ = cn.wire.Close() })
 	defer stop()
-	asked := time.Now()
-	for c.pause(tick) {
+	for begun := time.Now(); c.pause(tick); {
 		found, err := c.ask(cn)
 		if err != nil {
 			c.setHealth(Health{Problems: []string{fmt.Sprintf("the coordination Redis does not serve: %v", err)}})
 			return
 		}
-		if found.known && found.version.Before(program.MinRedis) {
-			return // connect again, which refuses it in words
-		}
-		if time.Since(asked) > factsEvery {
-			if warnings, err = c.evictionWarnings(cn); err != nil {
-				c.setHealth(Health{Problems: []string{fmt.Sprintf("the coordination Redis does not serve: %v", err)}})
-				return
-			}
-			asked = time.Now()
-		}
 		c.setHealth(healthOf(found, warnings))
 		c.pool.trim(time.Now())
+		if c.doubted.Load() || c.pool.refuses() || found.replica || time.Since(begun) > lookEvery ||
+			found.known && found.version.Before(program.MinRedis) {
+			return
+		}
 	}
 }
 

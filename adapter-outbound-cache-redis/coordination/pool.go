@@ -1,9 +1,9 @@
 package coordination
 
 import (
+	"container/list"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +25,11 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
+// standing tells whether waiting alone will not lift r; nil is no refusal.
+func (r *refusal) standing() bool {
+	return r != nil && (r.why == certainty.Credentials || r.why == certainty.Program)
+}
+
 var (
 	errBusy    = &refusal{certainty.Overloaded, errors.New("every place in flight is taken")}
 	errDialing = &refusal{certainty.Dialing, errors.New("a connection is still being opened")}
@@ -42,16 +47,17 @@ type pool struct {
 
 	mu      sync.Mutex
 	idle    []*connection // the last one in is the first one out
-	waiting []*waiter     // in order of arrival
+	waiting list.List     // of waiter, in order of arrival
 	opened  int           // idle and busy connections
 	dialing int
-	refused *refusal // the server's standing refusal; nil when there is none
+	refused *refusal // why the server takes no new connection; nil while it does
+	barred  *refusal // why no call may go out, whatever is open; nil while it may
 	closed  bool
 	tasks   sync.WaitGroup // dials and connections
 }
 
-// waiter is one caller in line; it receives at most one grant.
-type waiter struct{ grant chan grant }
+// waiter is one caller in line: it takes one grant, and at most one is given.
+type waiter chan grant
 
 type grant struct {
 	connection *connection
@@ -65,6 +71,9 @@ func (p *pool) acquire(ctx context.Context, until time.Time) (*connection, *refu
 	case p.closed:
 		p.mu.Unlock()
 		return nil, errClosed
+	case p.barred != nil:
+		defer p.mu.Unlock()
+		return nil, p.barred
 	case len(p.idle) > 0:
 		last := len(p.idle) - 1
 		cn := p.idle[last]
@@ -75,43 +84,52 @@ func (p *pool) acquire(ctx context.Context, until time.Time) (*connection, *refu
 		defer p.mu.Unlock()
 		return nil, p.refused
 	}
-	w := &waiter{grant: make(chan grant, 1)}
-	p.waiting = append(p.waiting, w)
+	w := make(waiter, 1)
+	place := p.waiting.PushBack(w)
 	p.dialForWaiters()
 	p.mu.Unlock()
 
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case g := <-w.grant:
+	case g := <-w:
 		return g.connection, g.refusal
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return p.leave(w)
+	return p.leave(place)
 }
 
-// leave takes w out of line, unless it was granted something meanwhile.
-func (p *pool) leave(w *waiter) (*connection, *refusal) {
+// leave takes a waiter out of line, unless it was granted something meanwhile.
+func (p *pool) leave(place *list.Element) (*connection, *refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case g := <-w.grant:
+	case g := <-place.Value.(waiter):
 		return g.connection, g.refusal
 	default:
 	}
-	if i := slices.Index(p.waiting, w); i >= 0 {
-		p.waiting = slices.Delete(p.waiting, i, i+1)
-	}
+	p.waiting.Remove(place)
 	if p.dialing > 0 || p.opened < p.size {
 		return nil, errDialing
 	}
 	return nil, errBusy
 }
 
-// dialForWaiters starts as many dials as the waiters need and the bounds allow.
+// next gives g to the first in line; it answers false if nobody is.
+func (p *pool) next(g grant) bool {
+	first := p.waiting.Front()
+	if first == nil {
+		return false
+	}
+	p.waiting.Remove(first).(waiter) <- g
+	return true
+}
+
+// dialForWaiters starts as many dials as the waiters need and the bounds allow,
+// unless the server is known to refuse them.
 func (p *pool) dialForWaiters() {
-	for p.dialing < len(p.waiting) && p.dialing < concurrentDials && p.opened+p.dialing < p.size && !p.closed {
+	for p.refused == nil && p.dialing < p.waiting.Len() && p.dialing < concurrentDials && p.opened+p.dialing < p.size && !p.closed {
 		p.startDial()
 	}
 }
@@ -126,46 +144,59 @@ func (p *pool) startDial() {
 	})
 }
 
-// dialed takes in a finished dial. What the server itself answered fails
-// everybody in line; a dial that broke fails the first, and the others get dials
-// of their own: one connection that is cut must not cost more than one caller.
-// It answers false if the dial failed and nobody was in line.
+// dialed takes in a finished dial. A failed one leaves the line waiting for the
+// connections that are open. If there is none, what the server itself answered
+// fails everybody in line; a dial that broke fails the first, and the others get
+// dials of their own: one that is cut must not cost more than one caller. It
+// answers false if the dial failed and nobody in line was told.
 func (p *pool) dialed(cn *connection, refused *refusal) (heard bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer p.dialForWaiters()
 	p.dialing--
 	p.stand(refused)
-	if refused == nil {
+	switch {
+	case refused == nil:
 		p.opened++
 		p.put(cn)
-		return true
+		heard = true
+	case p.opened > 0:
+		return false
+	default:
+		heard = p.next(grant{refusal: refused})
+		for refused.why != certainty.Unreachable && p.next(grant{refusal: refused}) {
+			continue
+		}
 	}
-	failed := p.waiting
-	if refused.why == certainty.Unreachable {
-		failed = failed[:min(1, len(failed))]
-	}
-	for _, w := range failed {
-		w.grant <- grant{refusal: refused}
-	}
-	p.waiting = p.waiting[len(failed):]
-	return len(failed) > 0
+	p.dialForWaiters()
+	return heard
 }
 
 // stand keeps a refusal that only the operator can lift, so that callers need
 // not dial to learn it.
 func (p *pool) stand(refused *refusal) {
 	p.refused = nil
-	if refused != nil && (refused.why == certainty.Credentials || refused.why == certainty.Program) {
+	if refused.standing() {
 		p.refused = refused
 	}
 }
 
-// learn takes in what another connection to the same server found.
-func (p *pool) learn(refused *refusal) {
+// learn takes in what a look at the server found: whether it takes connections,
+// and whether it still lets this client do what calls do.
+func (p *pool) learn(refused, barred *refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stand(refused)
+	p.barred = nil
+	if barred.standing() {
+		p.barred = barred
+	}
+}
+
+// refuses tells whether the server is known to take no new connection.
+func (p *pool) refuses() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused != nil
 }
 
 // put gives cn to the first in line, or keeps it.
@@ -173,10 +204,7 @@ func (p *pool) put(cn *connection) {
 	switch {
 	case p.closed:
 		p.drop(cn)
-	case len(p.waiting) > 0:
-		w := p.waiting[0]
-		p.waiting = p.waiting[1:]
-		w.grant <- grant{connection: cn}
+	case p.next(grant{connection: cn}):
 	default:
 		cn.idleAt = time.Now()
 		p.idle = append(p.idle, cn)
@@ -225,10 +253,9 @@ func (p *pool) trim(now time.Time) {
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
-	for _, w := range p.waiting {
-		w.grant <- grant{refusal: errClosed}
+	for p.next(grant{refusal: errClosed}) {
+		continue
 	}
-	p.waiting = nil
 	for _, cn := range p.idle {
 		p.drop(cn)
 	}
@@ -251,5 +278,5 @@ func (s Stats) InFlight() int { return s.Open - s.Idle }
 func (p *pool) stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Stats{Open: p.opened, Idle: len(p.idle), Dialing: p.dialing, Waiting: len(p.waiting)}
+	return Stats{Open: p.opened, Idle: len(p.idle), Dialing: p.dialing, Waiting: p.waiting.Len()}
 }

@@ -3,6 +3,7 @@ package redislimit_test
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,4 +154,42 @@ func TestBreaker_aDialSlowerThanAnyCallerWaitsStillLeadsToAPool(t *testing.T) {
 		t.Errorf("%d of the first burst were served before any handshake could be done", served)
 	}
 	r.eventually("serve a whole burst", func() bool { return burst() == 64 })
+}
+
+// A server that hangs costs each interval one caller its wait, and the others
+// nothing, although the probe's dial outlasts the caller who caused it.
+func TestBreaker_aHangingServerCostsOneCallerAnInterval(t *testing.T) {
+	const probeEvery, intervals, wait = 500 * time.Millisecond, 4, 100 * time.Millisecond
+	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
+		c.Redis.AdmissionWait, c.Redis.CommandTimeout, c.Redis.BreakerProbeEvery = wait, 50*time.Millisecond, probeEvery
+	})
+	r.server.Pause(t)
+	defer r.server.Resume(t)
+	r.eventually("open the breaker", func() bool {
+		r.evaluate("token-bucket", subject(), 1)
+		return r.provider.Connection().Breaker() == "open"
+	})
+	var waited atomic.Int64
+	var callers sync.WaitGroup
+	end := time.Now().Add(intervals * probeEvery)
+	for range 4 {
+		callers.Go(func() {
+			tick := time.NewTicker(pollEvery)
+			defer tick.Stop()
+			for now := range tick.C {
+				if now.After(end) {
+					return
+				}
+				begun := time.Now()
+				r.evaluate("token-bucket", subject(), 1)
+				if time.Since(begun) >= wait {
+					waited.Add(1)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if got := waited.Load(); got > intervals+1 {
+		t.Errorf("%d callers waited in %d intervals, want one each", got, intervals)
+	}
 }

@@ -50,20 +50,17 @@ func (p probe) key(region, last string) string {
 	return p.keys.Series("rate", region, "probe").Key(last)
 }
 
-// Verify implements [coordination.Verifier]. Each right is asked for by itself
-// before a program runs, so that a right that is missing after a program's first
-// write is named here and leaves no key without a lifetime.
+// Verify implements [coordination.Verifier]. Each right but HSET is asked for by
+// itself before a program runs, so that a right that is missing after a program's
+// first write is named here and leaves no key without a lifetime.
 func (p probe) Verify(ctx context.Context, s coordination.Sender) error {
 	nonce := rand.Text()
 	probed := p.key("commands", nonce)
-	life := probeLife.Milliseconds()
 	for _, command := range [][]any{
 		{"TIME"},
 		{"TYPE", probed},
 		{"HGETALL", probed},
-		{"PEXPIRE", probed, life}, // before HSET: no key yet, so nothing outlives a refusal
-		{"HSET", probed, "schema", "probe"},
-		{"PEXPIRE", probed, life},
+		{"PEXPIRE", probed, probeLife.Milliseconds()},
 	} {
 		if err := p.may(ctx, s, command); err != nil {
 			return err
@@ -95,8 +92,8 @@ func (p probe) run(ctx context.Context, s coordination.Sender, policy ratelimit.
 	if err != nil {
 		return err
 	}
-	if err := p.refused("EVAL", bySource); err != nil {
-		return err
+	if _, failed := reply.AsServerError(bySource); failed {
+		return p.whyNot(ctx, s, probed, bySource)
 	}
 	if r, err := reply.Decode(bySource, policy.Limit()); err != nil || r.Status != model.Allowed {
 		return &coordination.RefusedError{Need: fmt.Sprintf("%s does not run on this server: %q", chosen.ID(), bySource)}
@@ -106,6 +103,33 @@ func (p probe) run(ctx context.Context, s coordination.Sender, policy ratelimit.
 		return err
 	}
 	return p.refused("EVALSHA", bySHA)
+}
+
+// whyNot names what keeps a program from running. Inside a program the server does
+// not say which right is missing, and HSET is the only one not asked for before.
+func (p probe) whyNot(ctx context.Context, s coordination.Sender, probed string, answer []byte) error {
+	if err := p.refused("EVAL", answer); certainty.OfServerError(codeOf(answer)) != certainty.Program {
+		return err
+	}
+	raw, err := s.Send(ctx, []any{"HSET", probed, "schema", "probe"})
+	if err != nil {
+		return err
+	}
+	if codeOf(raw) == "NOPERM" {
+		return p.refused("HSET", raw)
+	}
+	if err := p.may(ctx, s, []any{"PEXPIRE", probed, probeLife.Milliseconds()}); err != nil {
+		return err
+	}
+	return p.refused("EVAL", answer)
+}
+
+// codeOf is an error reply's code; "" for another reply.
+func codeOf(raw []byte) string {
+	if failed, ok := reply.AsServerError(raw); ok {
+		return failed.Code
+	}
+	return ""
 }
 
 // refused names the command that an error reply refuses.

@@ -90,8 +90,7 @@ func plansFor(policies []ratelimit.Policy, keys key.Builder) (map[string]plan, e
 }
 
 // Evaluate implements [ratelimit.EdgeRateLimitPort]. It waits for a place in
-// flight at most the admission wait, and for the reply at most the command
-// timeout.
+// flight at most the admission wait, and for a reply at most the command timeout.
 func (p *Provider) Evaluate(ctx context.Context, req ratelimit.Request) ratelimit.Outcome {
 	plan, known := p.plans[req.PolicyID]
 	if !known || req.Check(plan.policy) != nil {
@@ -116,8 +115,9 @@ func (p plan) call(req ratelimit.Request) coordination.Call {
 	return coordination.Call{Program: p.program, Keys: []string{p.keys.Key(req.SubjectDigest)}, Args: args}
 }
 
-// Budget is the longest that one evaluation may take; a caller's deadline that
-// leaves less than the command timeout is refused as DEADLINE.
+// Budget is the wait for a place and one command. A deadline of that and a little
+// more suits a caller; one that leaves less than the command timeout is refused as
+// DEADLINE, and one that leaves two lets the source follow a NOSCRIPT.
 func (p *Provider) Budget() time.Duration { return p.connection.Budget() }
 
 // Connection is the provider's connection, for health and figures.

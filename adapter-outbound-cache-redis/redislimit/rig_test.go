@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -285,5 +286,15 @@ func largePolicies(t testing.TB) []ratelimit.Policy {
 		policyOf(t, "fixed-window", ratelimit.FixedWindow{Limit: largeLimit, Window: 366 * 24 * time.Hour}),
 		policyOf(t, "sliding-window-counter", ratelimit.SlidingWindowCounter{Limit: largeLimit, Window: 100 * 24 * time.Hour}),
 		policyOf(t, "token-bucket", ratelimit.TokenBucket{Capacity: largeLimit, RefillTokens: largeLimit, RefillPeriod: 366 * 24 * time.Hour}),
+	}
+}
+
+// resolveTo makes c dial before, and after once moved is set.
+func resolveTo(c *redislimit.Config, moved *atomic.Bool, before, after string) {
+	c.Redis.Resolve = func(context.Context) (string, error) {
+		if moved.Load() {
+			return after, nil
+		}
+		return before, nil
 	}
 }

@@ -1,5 +1,7 @@
 package certainty
 
+import "github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
+
 // Vitality is what a result tells a breaker about the server.
 type Vitality uint8
 
@@ -23,4 +25,22 @@ func (r Result) Vitality() Vitality {
 	default:
 		return Silent
 	}
+}
+
+// DoubtsClient tells whether an answer of the server puts this client's version,
+// rights or password in doubt.
+func (r Result) DoubtsClient() bool {
+	failed, ok := reply.AsServerError(r.Raw)
+	if !ok || r.Fate != Answered {
+		return false
+	}
+	why := OfServerError(failed.Code)
+	return why == Credentials || why == Program
+}
+
+// IsReadOnly tells whether the server answered that it is a replica: another one
+// is to be found.
+func (r Result) IsReadOnly() bool {
+	failed, ok := reply.AsServerError(r.Raw)
+	return ok && failed.Code == "READONLY"
 }

@@ -88,7 +88,7 @@ func invalidInvocations(p program.Program) []invocation {
 
 func TestArguments_whatNoPolicyGivesIsInvalidAndTouchesNothing(t *testing.T) {
 	servers(t, func(t *testing.T, client *redis.Client) {
-		for _, p := range program.Catalogue() {
+		for _, p := range program.Rates() {
 			for _, row := range invalidInvocations(p) {
 				got := eval(t, client, p, row.keys, row.argv...)
 				want := fmt.Sprintf("INVALID %v %v 0 0 0 0", got[1], got[1])

@@ -27,6 +27,9 @@ var MinRedis = Version{Major: 7, Minor: 0}
 //go:embed lua/clock.lua
 var clock string
 
+//go:embed lua/numbers.lua
+var numbers string
+
 //go:embed lua/state.lua
 var state string
 
@@ -39,6 +42,12 @@ var slidingCounter string
 //go:embed lua/rate-token-bucket-v1.lua
 var tokenBucket string
 
+//go:embed lua/clock-micros.lua
+var clockMicros string
+
+//go:embed lua/sliding-log-v1.lua
+var slidingLog string
+
 // The rate programs.
 var (
 	FixedWindow    = rate("rate-fixed-window", 6, fixedWindow, clock)
@@ -46,8 +55,17 @@ var (
 	TokenBucket    = rate("rate-token-bucket", 7, tokenBucket, clock)
 )
 
+// SlidingLog and SlidingLogDual are one text, called with one log or with two.
+var (
+	SlidingLog     = log(1, clockMicros)
+	SlidingLogDual = log(2, clockMicros)
+)
+
+// Rates lists the programs of the edge port.
+func Rates() []Program { return []Program{FixedWindow, SlidingCounter, TokenBucket} }
+
 // Catalogue lists every program.
-func Catalogue() []Program { return []Program{FixedWindow, SlidingCounter, TokenBucket} }
+func Catalogue() []Program { return append(Rates(), SlidingLog, SlidingLogDual) }
 
 // For is the program of an algorithm.
 func For(a ratelimit.Algorithm) Program {
@@ -57,9 +75,12 @@ func For(a ratelimit.Algorithm) Program {
 		func(ratelimit.TokenBucket) Program { return TokenBucket })
 }
 
-// WithClock is p, one of the rate programs, behind another clock: Lua that sets
-// the local now. It is for tests.
+// WithClock is p behind another clock: Lua that sets the local now, in the unit of
+// p's own clock. It is for tests.
 func WithClock(p Program, clock string) Program {
+	if p.Name == SlidingLog.Name {
+		return log(p.Keys, clock)
+	}
 	body := map[string]string{
 		FixedWindow.Name: fixedWindow, SlidingCounter.Name: slidingCounter, TokenBucket.Name: tokenBucket,
 	}[p.Name]
@@ -70,10 +91,15 @@ func WithClock(p Program, clock string) Program {
 func (p Program) ID() string { return fmt.Sprintf("%s-v%d", p.Name, p.Version) }
 
 func rate(name string, args int, body, clock string) Program {
-	source := clock + state + body
+	return compile(Program{Name: name, Version: 1, Keys: 1, Args: args, ReplyFields: 7}, clock+numbers+state+body)
+}
+
+func log(layers int, clock string) Program {
+	return compile(Program{Name: "sliding-log", Version: 1, Keys: layers, Args: layers + 1, ReplyFields: 6}, clock+numbers+slidingLog)
+}
+
+func compile(p Program, source string) Program {
 	sum := sha1.Sum([]byte(source))
-	return Program{
-		Name: name, Version: 1, Keys: 1, Args: args, ReplyFields: 7, MinRedis: MinRedis,
-		Source: source, SHA: hex.EncodeToString(sum[:]),
-	}
+	p.MinRedis, p.Source, p.SHA = MinRedis, source, hex.EncodeToString(sum[:])
+	return p
 }

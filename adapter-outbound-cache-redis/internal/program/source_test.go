@@ -34,6 +34,12 @@ func TestSource_keepsToIntegersAndDeclaredKeys(t *testing.T) {
 				t.Errorf("%s: %s: %q", p.ID(), rule.sentence, found)
 			}
 		}
+	}
+}
+
+func TestSource_callsRedisWhereTheProbeAsksForIt(t *testing.T) {
+	for _, p := range program.Rates() {
+		code := comment.ReplaceAllString(p.Source, "")
 		for command, times := range map[string]int{"TIME": 1, "TYPE": 1, "HGETALL": 1, "HSET": 1, "PEXPIRE": 1} {
 			if got := strings.Count(code, "redis.call('"+command+"'"); got != times {
 				t.Errorf("%s calls %s in %d places, want %d", p.ID(), command, got, times)

@@ -81,10 +81,11 @@ func (w luaWalk) agree(coverage *contracttest.Coverage) {
 			w.t.Fatalf("step %d, %+v by %+v\non %+v:\n got %+v\n     %v\nwant %+v\n     %v",
 				i, step, p, state, reply, stored, want, stateFields(p, after))
 		}
-		ttl, err := left.pttl.Int64()
+		pttl, err := left.pttl.Int64()
 		if err != nil {
 			w.t.Fatal(err)
 		}
+		ttl := lifetime(pttl)
 		if wantTTL == 0 && ttl >= 0 || ttl > wantTTL || ttl < wantTTL-1000 && wantTTL > 0 {
 			w.t.Fatalf("step %d, %+v by %+v: expiry %d, want %d", i, step, p, ttl, wantTTL)
 		}

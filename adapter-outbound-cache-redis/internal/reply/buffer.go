@@ -9,8 +9,7 @@ const MaxBytes = 4096
 // ErrTooLong says that a reply passed its bound. Nothing is known of its content.
 var ErrTooLong = errors.New("the reply is longer than any that a program gives")
 
-// Buffer collects one raw reply and refuses what would pass its
-// limit, so that a
+// Buffer collects one raw reply and refuses what would pass its limit, so that a
 // length announced by the server allocates nothing.
 type Buffer struct {
 	Limit int // bytes; 0 means MaxBytes
