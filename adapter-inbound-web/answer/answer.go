@@ -22,6 +22,9 @@ type Answer struct {
 	// RetryAfterSeconds is at least 1, or 0 for no Retry-After.
 	RetryAfterSeconds int64
 
+	// Local tells that a limit of this process stood in for the shared one.
+	Local bool
+
 	// Problem is the body; the zero Problem is none.
 	Problem Problem
 }
@@ -64,13 +67,25 @@ func Refuse(status int, detail string) Answer {
 // Allows tells whether the request may pass.
 func (a Answer) Allows() bool { return a.Status == http.StatusOK && a.Decided }
 
-// Tighter is the one of two answers that the client is to be told: the one that
-// does not allow, else the one with less remaining, else a.
+// Tighter is what the client is to be told of two answers, a given first: the one
+// that does not allow, else the one with less remaining. On a tie the limit and the
+// reset are a's, also beside b's Retry-After. If both allow, the result is Local if
+// either is.
 func (a Answer) Tighter(b Answer) Answer {
-	if a.Allows() && (!b.Allows() || b.Remaining < a.Remaining) {
-		return b
+	if !a.Allows() {
+		return a
 	}
-	return a
+	tighter := b
+	if b.Decided && a.Remaining == b.Remaining {
+		tighter.Limit, tighter.ResetSeconds = a.Limit, a.ResetSeconds
+	}
+	if b.Allows() {
+		if a.Remaining < b.Remaining {
+			tighter = a
+		}
+		tighter.Local = a.Local || b.Local
+	}
+	return tighter
 }
 
 func decided(d ratelimit.Decision) Answer {

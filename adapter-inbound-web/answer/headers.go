@@ -13,9 +13,13 @@ const (
 	HeaderRemaining  = "X-Ratelimit-Remaining"
 	HeaderReset      = "X-Ratelimit-Reset" // seconds from now, not an instant
 	HeaderRetryAfter = "Retry-After"
+	HeaderSource     = "X-Ratelimit-Source" // SourceLocal, or absent
 )
 
-var owned = [...]string{HeaderLimit, HeaderRemaining, HeaderReset, HeaderRetryAfter}
+// SourceLocal says that a limit of this process stood in for the shared one.
+const SourceLocal = "local"
+
+var owned = [...]string{HeaderLimit, HeaderRemaining, HeaderReset, HeaderRetryAfter, HeaderSource}
 
 // Strip removes the limiter's fields from h in every spelling, and the trailers
 // of those names.
@@ -51,6 +55,9 @@ func (a Answer) SetHeaders(h http.Header) {
 	}
 	if a.RetryAfterSeconds > 0 {
 		h[HeaderRetryAfter] = []string{strconv.FormatInt(a.RetryAfterSeconds, 10)}
+	}
+	if a.Local {
+		h[HeaderSource] = []string{SourceLocal}
 	}
 	if !a.Allows() {
 		h.Set("Cache-Control", "no-store")

@@ -34,14 +34,14 @@ type Problem struct {
 	ViolatedPolicies []string `json:"violated-policies,omitempty"`
 }
 
-func quotaExceeded(policyID string) Problem {
+func quotaExceeded(policyIDs ...string) Problem {
 	return Problem{
 		Type:             TypeQuotaExceeded,
 		Title:            "Quota exceeded",
 		Status:           http.StatusTooManyRequests,
 		Detail:           "This client has used up its allowance. Retry-After says when to come again.",
 		Outcome:          ratelimit.KindEvaluated.String(),
-		ViolatedPolicies: []string{policyID},
+		ViolatedPolicies: policyIDs,
 	}
 }
 

@@ -2,12 +2,13 @@ package identity
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
 // Scrub is r as the handlers behind may see it. If the peer is not trusted, its
-// subject header and all that it says about another origin (Forwarded,
-// X-Forwarded-*, X-Original-*, X-Real-IP) are gone, and so are their spellings
+// subject and principal headers and all that it says about another origin
+// (Forwarded, X-Forwarded-*, X-Original-*, X-Real-IP) are gone, and so are their spellings
 // with an underscore, which some servers read as the same header. r itself is not
 // changed; it is returned as it is when there is nothing to remove.
 func (v Resolver) Scrub(r *http.Request) *http.Request {
@@ -80,7 +81,7 @@ func (v Resolver) claims(name string) bool {
 	name = strings.ReplaceAll(name, "_", "-")
 	return hasPrefixFold(name, "X-Forwarded-") || hasPrefixFold(name, "X-Original-") ||
 		strings.EqualFold(name, "Forwarded") || strings.EqualFold(name, "X-Real-Ip") ||
-		v.header != "" && strings.EqualFold(name, strings.ReplaceAll(v.header, "_", "-"))
+		slices.ContainsFunc(v.names, func(own string) bool { return strings.EqualFold(name, own) })
 }
 
 func hasPrefixFold(s, prefix string) bool {

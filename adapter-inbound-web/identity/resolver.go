@@ -37,15 +37,21 @@ type Config struct {
 	// SubjectHeader names the header in which trusted proxies say who the
 	// client is. Empty means that clients are limited by address.
 	SubjectHeader string
+
+	// Principal names the headers in which trusted proxies say who was
+	// authenticated, for the limiter of tenants and users.
+	Principal PrincipalHeaders
 }
 
 // Resolver finds the subject of a request. It is safe for concurrent use; the
 // zero Resolver is not valid.
 type Resolver struct {
-	proxies Proxies
-	bits    int
-	header  string
-	valid   bool
+	proxies   Proxies
+	bits      int
+	header    string
+	principal PrincipalHeaders
+	names     []string // the headers above that count from trusted peers only, with hyphens
+	valid     bool
 }
 
 // unusableHeaders are managed by the connection or by this package, and cannot
@@ -60,17 +66,34 @@ func NewResolver(c Config) (Resolver, error) {
 		errs = append(errs, fmt.Errorf("IPv6 prefix of %d bits is outside 0 to 128", c.IPv6PrefixBits))
 	}
 	header := http.CanonicalHeaderKey(c.SubjectHeader)
-	switch {
-	case header == "":
-	case !validToken(header):
-		errs = append(errs, fmt.Errorf("subject header %q is not a header name", c.SubjectHeader))
-	case slices.Contains(unusableHeaders, header):
-		errs = append(errs, fmt.Errorf("subject header %q cannot carry a name", c.SubjectHeader))
+	if err := nameFault("subject header", header); err != nil {
+		errs = append(errs, err)
 	}
-	if len(errs) > 0 {
+	principal, faults := c.Principal.canonical()
+	if errs = append(errs, faults...); len(errs) > 0 {
 		return Resolver{}, errors.Join(errs...)
 	}
-	return Resolver{proxies: c.Proxies, bits: c.IPv6PrefixBits, header: header, valid: true}, nil
+	v := Resolver{proxies: c.Proxies, bits: c.IPv6PrefixBits, header: header, principal: principal, valid: true}
+	for _, name := range []string{header, principal.Tenant, principal.User, principal.Key} {
+		if name != "" {
+			v.names = append(v.names, strings.ReplaceAll(name, "_", "-"))
+		}
+	}
+	return v, nil
+}
+
+// nameFault says what keeps a header in canonical form from carrying a name.
+// Empty is no header, and no fault.
+func nameFault(what, header string) error {
+	switch {
+	case header == "":
+		return nil
+	case !validToken(header):
+		return fmt.Errorf("%s %q is not a header name", what, header)
+	case slices.Contains(unusableHeaders, header):
+		return fmt.Errorf("%s %q cannot carry a name", what, header)
+	}
+	return nil
 }
 
 // IsZero tells whether v is the zero Resolver.
