@@ -56,6 +56,11 @@ type Config struct {
 	BreakerFailures   int
 	BreakerProbeEvery time.Duration
 
+	// EveryFailure makes the breaker count every call that got no answer, and not
+	// those alone that could not be sent or timed out. A caller who leaves never
+	// counts.
+	EveryFailure bool
+
 	// Logger receives changes of health; nil discards them.
 	Logger *slog.Logger
 }

@@ -52,6 +52,9 @@ func (c *Client) Dispatch(ctx context.Context, call Call) certainty.Result {
 		c.doubted.Store(true)
 	}
 	vitality := result.Vitality()
+	if c.config.EveryFailure {
+		vitality = result.Outage()
+	}
 	if vitality == certainty.Silent && c.probing.Load() {
 		vitality = certainty.Dead // a probe that learnt nothing: the next one after the interval
 	}

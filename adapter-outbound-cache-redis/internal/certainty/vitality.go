@@ -44,3 +44,17 @@ func (r Result) IsReadOnly() bool {
 	failed, ok := reply.AsServerError(r.Raw)
 	return ok && failed.Code == "READONLY"
 }
+
+// Outage is what r tells a breaker that counts every failure to get an answer,
+// whatever its cause: all but a caller who left, or keys that are being moved.
+func (r Result) Outage() Vitality {
+	failed, refused := reply.AsServerError(r.Raw)
+	switch {
+	case r.Fate == Refused && r.Refusal == Deadline, r.CallerLeft, refused && failed.Code == "TRYAGAIN":
+		return Silent
+	case r.Fate == Answered && (!refused || OfServerError(failed.Code) == Program):
+		return Alive
+	default:
+		return Dead
+	}
+}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	fields          = 7
+	rateFields      = 7
 	maxElementBytes = 32
 )
 
@@ -24,7 +24,7 @@ type ServerError struct {
 // Error implements error.
 func (e *ServerError) Error() string { return e.Text }
 
-var errMalformed = errors.New("the reply is not an array of seven scalar fields")
+var errMalformed = errors.New("the reply is not an array of as many scalar fields as the program answers")
 
 // AsServerError tells whether raw is an error reply.
 func AsServerError(raw []byte) (*ServerError, bool) {
@@ -42,19 +42,10 @@ func AsServerError(raw []byte) (*ServerError, bool) {
 // Decode reads one raw RESP2 or RESP3 reply of a rate program that was asked
 // about a policy of this limit.
 func Decode(raw []byte, limit int64) (model.Reply, error) {
-	elements, err := split(raw)
+	var numbers [rateFields - 1]int64
+	status, err := read(raw, numbers[:])
 	if err != nil {
 		return model.Reply{}, err
-	}
-	status, err := statusOf(elements[0])
-	if err != nil {
-		return model.Reply{}, err
-	}
-	var numbers [fields - 1]int64
-	for i, element := range elements[1:] {
-		if numbers[i], err = integerOf(element); err != nil {
-			return model.Reply{}, err
-		}
 	}
 	r := model.Reply{
 		Status: status, ServerNowMillis: numbers[0], EffectiveNowMillis: numbers[1], Limit: numbers[2],
@@ -69,21 +60,33 @@ type element struct {
 	text []byte
 }
 
-func split(raw []byte) ([fields]element, error) {
-	var elements [fields]element
-	rest, ok := bytes.CutPrefix(raw, []byte("*"+strconv.Itoa(fields)+"\r\n"))
+// read takes a status and exactly as many numbers as there is room for.
+func read(raw []byte, numbers []int64) (model.Status, error) {
+	rest, ok := bytes.CutPrefix(raw, []byte("*"+strconv.Itoa(1+len(numbers))+"\r\n"))
 	if !ok {
-		return elements, errMalformed
+		return "", errMalformed
 	}
-	for i := range elements {
-		if elements[i], rest, ok = next(rest); !ok {
-			return elements, errMalformed
+	first, rest, ok := next(rest)
+	if !ok {
+		return "", errMalformed
+	}
+	status, err := statusOf(first)
+	if err != nil {
+		return "", err
+	}
+	for i := range numbers {
+		var e element
+		if e, rest, ok = next(rest); !ok {
+			return "", errMalformed
+		}
+		if numbers[i], err = integerOf(e); err != nil {
+			return "", err
 		}
 	}
 	if len(rest) != 0 {
-		return elements, errMalformed
+		return "", errMalformed
 	}
-	return elements, nil
+	return status, nil
 }
 
 // next takes one integer or bulk string off rest.
