@@ -55,6 +55,10 @@ type Readiness struct {
 	Endpoint   string     // of the coordination Redis, redacted
 	Connection Connection // nil: rate limiting is off
 
+	InboundEndpoint string     // of the inbound-web Redis, redacted
+	Inbound         Connection // nil: the inbound-web limiter is off, or local
+	InboundNeeded   bool       // without that Redis requests fail, so the process is not ready
+
 	draining atomic.Bool
 }
 
@@ -68,13 +72,14 @@ type Connection interface {
 func (r *Readiness) Drain() { r.draining.Store(true) }
 
 type readyView struct {
-	Ready        bool              `json:"ready"`
-	Draining     bool              `json:"draining,omitempty"`
-	RateLimit    string            `json:"rateLimit"`
-	Coordination *coordinationView `json:"coordination,omitempty"`
+	Ready        bool       `json:"ready"`
+	Draining     bool       `json:"draining,omitempty"`
+	RateLimit    string     `json:"rateLimit"`
+	Coordination *redisView `json:"coordination,omitempty"`
+	InboundWeb   *redisView `json:"inboundWeb,omitempty"`
 }
 
-type coordinationView struct {
+type redisView struct {
 	Ready    bool     `json:"ready"`
 	Endpoint string   `json:"endpoint"`
 	Version  string   `json:"version,omitempty"`
@@ -99,15 +104,22 @@ func (r *Readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 func (r *Readiness) view() readyView {
 	view := readyView{Draining: r.draining.Load(), RateLimit: "disabled"}
 	view.Ready = !view.Draining
-	if r.Connection == nil {
-		return view
+	if r.Connection != nil {
+		view.RateLimit = "enabled"
+		view.Coordination = viewOf(r.Connection, r.Endpoint)
+		view.Ready = view.Ready && view.Coordination.Ready
 	}
-	health := r.Connection.Health()
-	view.RateLimit = "enabled"
-	view.Ready = view.Ready && health.Ready
-	view.Coordination = &coordinationView{
-		Ready: health.Ready, Endpoint: r.Endpoint, Version: health.Version, Breaker: r.Connection.Breaker(),
-		Problems: append([]string{}, health.Problems...), Warnings: append([]string{}, health.Warnings...),
+	if r.Inbound != nil {
+		view.InboundWeb = viewOf(r.Inbound, r.InboundEndpoint)
+		view.Ready = view.Ready && (view.InboundWeb.Ready || !r.InboundNeeded)
 	}
 	return view
+}
+
+func viewOf(c Connection, endpoint string) *redisView {
+	health := c.Health()
+	return &redisView{
+		Ready: health.Ready, Endpoint: endpoint, Version: health.Version, Breaker: c.Breaker(),
+		Problems: append([]string{}, health.Problems...), Warnings: append([]string{}, health.Warnings...),
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/edgelimit/edgelimit/adapter-inbound-web/middleware"
 	"github.com/edgelimit/edgelimit/adapter-inbound-web/route"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/duallog"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/admin"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
@@ -37,8 +38,9 @@ type App struct {
 	logger    *slog.Logger
 	readiness *admin.Readiness
 	main      *listener
-	admin     *listener            // nil: none
-	provider  *redislimit.Provider // nil: rate limiting is off
+	admin     *listener             // nil: none
+	provider  *redislimit.Provider  // nil: the edge port is off
+	inbound   *duallog.RedisLimiter // nil: the inbound-web limiter is off, or local
 }
 
 // New composes what c describes. On an error nothing is left open; a Redis that
@@ -64,7 +66,11 @@ func New(ctx context.Context, c config.Config, logger *slog.Logger) (app *App, e
 			return app, err
 		}
 	}
-	if app.main, err = listen(c.Server.Listen, mainHandler(c, resolver, judge, logger), mainTimeouts, logger); err != nil {
+	inbound, err := app.newInbound(c.InboundWeb, resolver, registry)
+	if err != nil {
+		return app, err
+	}
+	if app.main, err = listen(c.Server.Listen, mainHandler(c, resolver, judge, inbound, logger), mainTimeouts, logger); err != nil {
 		return app, fmt.Errorf("app.server.listen: %w", err)
 	}
 	if c.Server.AdminListen == "" {
@@ -91,6 +97,9 @@ func newResolver(c config.Config) (identity.Resolver, error) {
 	}
 	resolver, err := identity.NewResolver(identity.Config{
 		Proxies: proxies, IPv6PrefixBits: c.Server.IPv6PrefixBits, SubjectHeader: c.Gateway.SubjectHeader,
+		Principal: identity.PrincipalHeaders{
+			Tenant: c.InboundWeb.TenantHeader, User: c.InboundWeb.UserHeader, Key: c.InboundWeb.KeyHeader,
+		},
 	})
 	if err != nil {
 		return identity.Resolver{}, fmt.Errorf("app.gateway.subject: %w", err)
@@ -143,37 +152,46 @@ func newTable(c config.RateLimit) (route.Table, error) {
 }
 
 func connectionOf(c config.Redis, logger *slog.Logger) coordination.Config {
-	connection := coordination.Config{
-		Addr: c.Address, Username: c.Username, Password: c.Password.Reveal(), Database: c.Database,
+	return coordination.Config{
+		Addr: c.Address, TLS: tlsOf(c.TLS), Username: c.Username, Password: c.Password.Reveal(), Database: c.Database,
 		DialTimeout: c.DialTimeout, CommandTimeout: c.CommandTimeout,
 		MaxInFlight: c.MaxInFlight, AdmissionWait: c.AdmissionWait,
 		BreakerFailures: c.BreakerFailures, BreakerProbeEvery: c.BreakerProbeEvery,
 		Logger: logger,
 	}
-	if c.TLS {
-		connection.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	return connection
 }
 
-// mainHandler is the gateway behind the limiter; without an upstream, authorize
-// alone; with neither, nothing. A nil judge means that rate limiting is off.
-func mainHandler(c config.Config, resolver identity.Resolver, judge *edge.Judge, logger *slog.Logger) http.Handler {
+func tlsOf(wanted bool) *tls.Config {
+	if !wanted {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12}
+}
+
+// mainHandler is the gateway behind the limiters that are on, the edge port first;
+// without an upstream, authorize alone; with neither, nothing. A nil judge or
+// inbound is a limiter that is off.
+func mainHandler(c config.Config, resolver identity.Resolver, judge *edge.Judge, inbound func(http.Handler) http.Handler, logger *slog.Logger) http.Handler {
 	r := chi.NewRouter()
 	r.NotFound(handler.NotFound)
-	switch {
-	case c.Gateway.Upstream != nil && judge != nil:
-		proxy := gateway.New(gateway.Config{
-			Upstream: c.Gateway.Upstream, Resolver: resolver, ModifyResponse: answer.StripResponse, Logger: logger,
-		})
-		return middleware.Edge(judge)(proxy)
-	case c.Gateway.Upstream != nil:
-		return gateway.New(gateway.Config{Upstream: c.Gateway.Upstream, Resolver: resolver, Logger: logger})
-	case judge != nil:
-		return handler.New(judge).MountAuthorize(r)
-	default:
+	if c.Gateway.Upstream == nil {
+		if judge != nil {
+			return handler.New(judge).MountAuthorize(r)
+		}
 		return r
 	}
+	settings := gateway.Config{Upstream: c.Gateway.Upstream, Resolver: resolver, Logger: logger}
+	if judge != nil || inbound != nil {
+		settings.ModifyResponse = answer.StripResponse
+	}
+	proxied := gateway.New(settings)
+	if inbound != nil {
+		proxied = inbound(proxied)
+	}
+	if judge != nil {
+		proxied = middleware.Edge(judge)(proxied)
+	}
+	return proxied
 }
 
 func (a *App) adminHandler(c config.Config, judge *edge.Judge, registry *prometheus.Registry) (http.Handler, error) {

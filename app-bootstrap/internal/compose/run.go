@@ -120,6 +120,9 @@ func (a *App) close() {
 		_ = l.server.Close()
 		_ = l.socket.Close()
 	}
+	if a.inbound != nil {
+		_ = a.inbound.Close()
+	}
 	if a.provider != nil {
 		_ = a.provider.Close()
 	}

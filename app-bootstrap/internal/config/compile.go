@@ -16,6 +16,7 @@ type compiler struct {
 	*reporter
 	readFile  func(string) ([]byte, error)
 	secretEnv string // EDGELIMIT_HMAC_SECRET
+	redisEnv  string // REDIS_URL
 }
 
 func newCompiler(r *reporter, s Sources) *compiler {
@@ -27,16 +28,21 @@ func newCompiler(r *reporter, s Sources) *compiler {
 		if value, ok := strings.CutPrefix(entry, secretEnviron+"="); ok {
 			c.secretEnv = value
 		}
+		if value, ok := strings.CutPrefix(entry, redisEnviron+"="); ok {
+			c.redisEnv = value
+		}
 	}
 	return c
 }
 
 func (c *compiler) config(given raw) Config {
-	return Config{
+	made := Config{
 		Server:    c.server(given.App.Server, given.App.Gateway.Upstream),
 		Gateway:   c.gateway(given.App.Gateway, given.App.Server.TrustedProxies),
 		RateLimit: c.rateLimit(given.App.RateLimit),
 	}
+	made.InboundWeb = c.inboundWeb(given.App.InboundWeb, made)
+	return made
 }
 
 // maxSecretFile is the most bytes of a token, password or secret file.
@@ -67,26 +73,27 @@ func trimNewline(content []byte) string {
 	return string(bytes.TrimSuffix(content, []byte("\r")))
 }
 
-// secret is the deployment's secret. The file wins over the environment.
-func (c *compiler) secret(name string) secret.Secret {
+// secret is the deployment's secret, whose file key names. The file wins over the
+// environment.
+func (c *compiler) secret(key, name string) secret.Secret {
 	if name == "" && c.secretEnv == "" {
-		c.refuse(keyHMACSecretFile, "is missing: name a file that holds %d random bytes or more, or set %s", secret.MinLen, secretEnviron)
+		c.refuse(key, "is missing: name a file that holds %d random bytes or more, or set %s", secret.MinLen, secretEnviron)
 		return secret.Secret{}
 	}
 	if name == "" {
 		made, err := secret.New([]byte(c.secretEnv))
 		if err != nil {
-			c.refuse(keyHMACSecretFile, "is not set, and %s is too short: %v", secretEnviron, err)
+			c.refuse(key, "is not set, and %s is too short: %v", secretEnviron, err)
 		}
 		return made
 	}
-	content, ok := c.secretFile(keyHMACSecretFile, name)
+	content, ok := c.secretFile(key, name)
 	if !ok {
 		return secret.Secret{}
 	}
 	made, err := secret.FromFile(content)
 	if err != nil {
-		c.refuse(keyHMACSecretFile, "names a file that is too short: %v", err)
+		c.refuse(key, "names a file that is too short: %v", err)
 	}
 	return made
 }

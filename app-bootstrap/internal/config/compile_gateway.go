@@ -75,19 +75,31 @@ func (c *compiler) subjectHeader(given rawSubject, trusted []string) string {
 		}
 		return ""
 	}
-	name := textproto.CanonicalMIMEHeaderKey(given.Header)
+	if given.Header == "" {
+		c.refuse(keySubjectHeader, "is missing: name the header that holds the subject, as in X-Client-Id")
+		return ""
+	}
+	name, ok := c.header(keySubjectHeader, given.Header, "X-Client-Id")
+	if ok && len(trusted) == 0 {
+		c.warn(keySubjectHeader, "never counts, because %s is empty: every subject is the client's address", keyTrustedProxies)
+	}
+	return name
+}
+
+// header checks the name of a header that tells who sent a request, and answers
+// it in canonical form.
+func (c *compiler) header(key, text, example string) (string, bool) {
+	name := textproto.CanonicalMIMEHeaderKey(text)
 	reserved := slices.Contains(notSubjects, name) || slices.ContainsFunc(notSubjectPrefixes, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
 	switch {
-	case given.Header == "":
-		c.refuse(keySubjectHeader, "is missing: name the header that holds the subject, as in X-Client-Id")
-	case !token.MatchString(given.Header) || len(given.Header) > 64:
-		c.refuse(keySubjectHeader, "must be a header's name of at most 64 characters, as in X-Client-Id; it is %s", shown(given.Header))
+	case !token.MatchString(text) || len(text) > 64:
+		c.refuse(key, "must be a header's name of at most 64 characters, as in %s; it is %s", example, shown(text))
+		return name, false
 	case reserved:
-		c.refuse(keySubjectHeader, "must not be %s, which has a meaning of its own: use a header that your proxy sets for this, as in X-Client-Id", name)
-	case len(trusted) == 0:
-		c.warn(keySubjectHeader, "never counts, because %s is empty: every subject is the client's address", keyTrustedProxies)
+		c.refuse(key, "must not be %s, which has a meaning of its own: use a header that your proxy sets for this, as in %s", name, example)
+		return name, false
 	}
-	return name
+	return name, true
 }

@@ -38,11 +38,11 @@ func (c *compiler) redis(given rawRedis, enabled bool) Redis {
 	c.numberIn(keyFailures, given.Breaker.Failures, 1, 1_000_000)
 	c.durationIn(keyProbeEvery, given.Breaker.ProbeEvery, time.Millisecond, time.Hour)
 
-	end := c.endpoint(given.Endpoint)
+	end := c.endpoint(keyEndpoint, given.Endpoint)
 	r.Address, r.TLS, r.Database = end.address, end.tls, end.database
 	r.Username, r.Password = c.credentials(given, end, enabled)
 	if enabled {
-		r.Secret = c.secret(given.HMACSecretFile)
+		r.Secret = c.secret(keyHMACSecretFile, given.HMACSecretFile)
 	}
 	return r
 }
@@ -82,13 +82,13 @@ type endpoint struct {
 	username, password string
 }
 
-func (c *compiler) endpoint(text string) endpoint {
+func (c *compiler) endpoint(key, text string) endpoint {
 	if text == "" {
 		return endpoint{}
 	}
 	end, err := parseEndpoint(text)
 	if err != nil {
-		c.refuse(keyEndpoint, "%v", err)
+		c.refuse(key, "%v", err)
 	}
 	return end
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"net/netip"
 	"net/url"
 	"time"
@@ -13,9 +12,10 @@ import (
 // Config is a validated configuration, ready to use. It prints no password,
 // token or secret.
 type Config struct {
-	Server    Server
-	Gateway   Gateway
-	RateLimit RateLimit
+	Server     Server
+	Gateway    Gateway
+	RateLimit  RateLimit
+	InboundWeb InboundWeb
 }
 
 // Server is where the program listens, and whom it believes.
@@ -71,13 +71,4 @@ type Redis struct {
 
 // Redacted is the endpoint for logs: scheme, host, port and database. It holds
 // neither user nor password. It is "" when no endpoint is configured.
-func (r Redis) Redacted() string {
-	if r.Address == "" {
-		return ""
-	}
-	scheme := "redis"
-	if r.TLS {
-		scheme = "rediss"
-	}
-	return fmt.Sprintf("%s://%s/%d", scheme, r.Address, r.Database)
-}
+func (r Redis) Redacted() string { return redacted(r.Address, r.TLS, r.Database) }

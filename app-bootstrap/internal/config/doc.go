@@ -6,7 +6,8 @@
 // lose anything is a [Problem] that names the key's whole path; all of them are
 // reported at once, and a Config with a problem is the zero Config.
 //
-// Later sources win, key by key; a list is replaced as a whole:
+// Later sources win, key by key; a list, or the table of tenants, is replaced as a
+// whole:
 //
 //	defaults.yaml < file < EDGELIMIT_APP__RATE_LIMIT__REDIS__ENDPOINT=... < app.rate-limit.redis.endpoint=...
 //

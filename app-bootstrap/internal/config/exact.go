@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -14,6 +15,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/identity"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/limitkey"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
@@ -52,6 +55,18 @@ func exactString(n *yaml.Node) (any, error) {
 		return nil, errors.New("must be one line of printable text")
 	}
 	return n.Value, nil
+}
+
+// exactID checks a key of a table, which is a tenant's id.
+func exactID(n *yaml.Node) error {
+	if _, err := exactString(n); err != nil {
+		return fmt.Errorf("is an id, which %w", err)
+	}
+	_, err := limitkey.NewRandom().Keys(identity.Principal{Tenant: n.Value}, netip.Prefix{})
+	if err != nil {
+		return fmt.Errorf("is an id, which must have 1 to %d bytes in its percent-encoded form", limitkey.MaxIDLen)
+	}
+	return nil
 }
 
 func exactBool(n *yaml.Node) (any, error) {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
 )
@@ -25,6 +26,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(content, "RATE_LIMIT__ENABLED", "true", "app.server.listen=127.0.0.1:0")
 	}
 	f.Add([]byte("app: {}"), "RATE_LIMIT__POLICIES", onePolicy, "app.rate-limit.redis.endpoint=redis://h")
+	f.Add([]byte("app: {}"), "INBOUND_WEB__RATE_LIMIT__TENANTS", "{a.b: {user: 5}, 'a\"b': {}}", "app.inbound-web.rate-limit.mode=local")
 	f.Fuzz(func(t *testing.T, file []byte, variable, value, override string) {
 		s := config.Sources{
 			File: file, Environ: []string{"EDGELIMIT_APP__" + variable + "=" + value}, Overrides: []string{override}, ReadFile: files,
@@ -59,6 +61,7 @@ func checkUsable(t *testing.T, got config.Config) {
 		redis.DialTimeout <= 0 || redis.BreakerFailures < 1 || redis.BreakerProbeEvery <= 0 || redis.KeyPrefix == "" {
 		t.Fatalf("got a value out of its bounds: %+v", got)
 	}
+	checkInbound(t, got.InboundWeb)
 	known := map[string]int64{}
 	for _, p := range limits.Policies {
 		if p.IsZero() || known[p.ID()] > 0 {
@@ -73,5 +76,20 @@ func checkUsable(t *testing.T, got config.Config) {
 	}
 	if limits.Enabled && (limits.DefaultPolicy.IsZero() || redis.Address == "" || redis.Secret.IsZero()) {
 		t.Fatalf("enabled and incomplete: %+v", limits)
+	}
+}
+
+func checkInbound(t *testing.T, got config.InboundWeb) {
+	if got.Window < time.Millisecond || got.Replicas < 1 || got.CommandTimeout <= 0 || got.Tenants == nil ||
+		got.TenantHeader == "" && got.UserHeader+got.KeyHeader != "" {
+		t.Fatalf("got a value out of its bounds: %+v", got)
+	}
+	if got.Mode == config.ModeRedis && (got.Redis.Address == "" || got.Secret.IsZero()) {
+		t.Fatalf("mode redis and incomplete: %+v", got)
+	}
+	for id, limits := range got.Tenants {
+		if id == "" || len(id) > 256 || min(limits.Tenant, limits.User, limits.Key) < 0 || max(limits.Tenant, limits.User, limits.Key) > 100_000 {
+			t.Fatalf("got the tenant %q with %+v", id, limits)
+		}
 	}
 }

@@ -30,6 +30,9 @@ func (l *layer) value(n *yaml.Node, t reflect.Type, path string) (any, bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		l.report.replaced(path)
+	}
 	l.report.given(path, l.where(n))
 	switch {
 	case n.Tag == "!!null":
@@ -39,6 +42,8 @@ func (l *layer) value(n *yaml.Node, t reflect.Type, path string) (any, bool) {
 		return l.section(n, t, path)
 	case t.Kind() == reflect.Slice:
 		return l.list(n, t, path)
+	case t.Kind() == reflect.Map:
+		return l.table(n, t, path)
 	}
 	v, err := exact(n, t)
 	if err != nil {
@@ -97,6 +102,36 @@ func (l *layer) list(n *yaml.Node, t reflect.Type, path string) (any, bool) {
 	return items, true
 }
 
+// table reads a section whose keys are ids. It is no map[string]any, so that
+// koanf takes it for one value: a later layer replaces it as a whole, and a dot in
+// an id means nothing.
+func (l *layer) table(n *yaml.Node, t reflect.Type, path string) (any, bool) {
+	if n.Kind != yaml.MappingNode {
+		l.report.unread(path, l.where(n), "must be a section whose keys are ids%s", but(n, path))
+		return nil, false
+	}
+	entries, seen := map[string]map[string]any{}, map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode {
+			l.report.unread(child(path, "?"), l.where(key), "has a key that is not a word: remove it")
+			continue
+		}
+		if err := exactID(key); err != nil {
+			l.report.unread(child(path, keyName(key.Value)), l.where(key), "%s", err)
+			continue
+		}
+		at := entry(path, key.Value)
+		if seen[key.Value] {
+			l.report.unread(at, l.where(key), "is given twice: keep one")
+		} else if v, ok := l.value(value, t.Elem(), at); ok {
+			entries[key.Value] = v.(map[string]any)
+		}
+		seen[key.Value] = true
+	}
+	return entries, true
+}
+
 // set reads text as the value of one key, given by its path, and puts it into
 // the tree. Only a whole leaf can be set: no section, no item of a list.
 func (l *layer) set(path, text string) {
@@ -108,7 +143,7 @@ func (l *layer) set(path, text string) {
 			field, ok = fieldOf(t, name)
 		}
 		if !ok {
-			l.report.unread(keyName(path), l.where(nil), "is not a key that can be set: see the list of keys; a list is set as a whole")
+			l.report.unread(keyName(path), l.where(nil), "is not a key that can be set: see the list of keys; a list is set as a whole, and so are the tenants")
 			return
 		}
 		t = field.Type

@@ -23,13 +23,19 @@ var enabling = []string{
 
 const onePolicy = "[{id: api, revision: 1, algorithm: fixed-window, limit: 9, window: 1s, max-cost: 3}]"
 
+// inboundLimits are what a mode other than off needs first.
+var inboundLimits = []string{
+	"app.inbound-web.rate-limit.limits.tenant=600", "app.inbound-web.rate-limit.limits.user=60",
+	"app.inbound-web.rate-limit.limits.key=60", "app.inbound-web.rate-limit.limits.anonymous=30",
+}
+
 // leaf is one key set to a distinctive value, and the one field that changes.
 type leaf struct {
 	key, value string
 	before     string   // the value to compare with; "" is the default
 	with       []string // what else is set, in both
 	also       []string // what the value cannot be set without
-	field      string   // "" is none: the key has but one legal value
+	field      string   // "" is none: it has but one legal value, or permits another's
 }
 
 var leafRows = []leaf{
@@ -64,6 +70,27 @@ var leafRows = []leaf{
 	{key: "app.rate-limit.redis.admission-wait", value: "0s", field: "RateLimit.Redis.AdmissionWait"},
 	{key: "app.rate-limit.redis.breaker.failures", value: "6", field: "RateLimit.Redis.BreakerFailures"},
 	{key: "app.rate-limit.redis.breaker.probe-every", value: "1500ms", field: "RateLimit.Redis.BreakerProbeEvery"},
+	{key: "app.inbound-web.identity.tenant-header", value: "x-tenant-id", field: "InboundWeb.TenantHeader"},
+	{key: "app.inbound-web.identity.user-header", value: "X-User-Id", with: []string{"app.inbound-web.identity.tenant-header=X-T"}, field: "InboundWeb.UserHeader"},
+	{key: "app.inbound-web.identity.key-header", value: "X-Key-Id", with: []string{"app.inbound-web.identity.tenant-header=X-T"}, field: "InboundWeb.KeyHeader"},
+	{key: "app.inbound-web.rate-limit.mode", value: "local", with: inboundLimits, field: "InboundWeb.Mode InboundWeb.Secret"},
+	{key: "app.inbound-web.rate-limit.mode", before: "local", value: "redis", with: append(inboundLimits[:4:4], "app.inbound-web.rate-limit.redis-url=redis://h"), field: "InboundWeb.Mode"},
+	{key: "app.inbound-web.rate-limit.redis-url", before: "redis://127.0.0.1", value: "redis://127.0.0.9", field: "InboundWeb.Redis.Address"},
+	{key: "app.inbound-web.rate-limit.redis-url", before: "redis://127.0.0.1", value: "rediss://127.0.0.1", field: "InboundWeb.Redis.TLS"},
+	{key: "app.inbound-web.rate-limit.redis-url", before: "redis://127.0.0.1", value: "redis://127.0.0.1/15", field: "InboundWeb.Redis.Database"},
+	{key: "app.inbound-web.rate-limit.redis-url", before: "redis://127.0.0.1", value: "redis://me@127.0.0.1", field: "InboundWeb.Redis.Username"},
+	{key: "app.inbound-web.rate-limit.hmac-secret-file", value: "secret", with: append(inboundLimits[:4:4], "app.inbound-web.rate-limit.mode=local"), field: "InboundWeb.Secret"},
+	{key: "app.inbound-web.rate-limit.window", value: "90s", field: "InboundWeb.Window"},
+	{key: "app.inbound-web.rate-limit.limits.tenant", value: "100000", field: "InboundWeb.Limits.Tenant"},
+	{key: "app.inbound-web.rate-limit.limits.user", value: "7", field: "InboundWeb.Limits.User"},
+	{key: "app.inbound-web.rate-limit.limits.key", value: "8", field: "InboundWeb.Limits.Key"},
+	{key: "app.inbound-web.rate-limit.limits.anonymous", value: "9", field: "InboundWeb.Limits.Anonymous"},
+	{key: "app.inbound-web.rate-limit.tenants", value: "{acme: {user: 5}}", field: "InboundWeb.Tenants"},
+	{key: "app.inbound-web.rate-limit.outage-policy", value: "fail-closed", field: "InboundWeb.FailClosed"},
+	{key: "app.inbound-web.rate-limit.replicas", value: "3", field: "InboundWeb.Replicas"},
+	{key: "app.inbound-web.rate-limit.accept-per-replica-limits", value: "true"},
+	{key: "app.inbound-web.rate-limit.command-timeout", value: "77ms", field: "InboundWeb.CommandTimeout"},
+	{key: "app.inbound-web.rate-limit.preflight", value: "count", field: "InboundWeb.CountPreflight"},
 }
 
 func TestLoad_oneLeafChangesOneField(t *testing.T) {

@@ -19,7 +19,8 @@ type Sources struct {
 	// FileName is how messages call the file; "" is "the file".
 	FileName string
 	// Environ is the environment in the form of os.Environ. Read are the
-	// variables that begin with EDGELIMIT_APP__, and EDGELIMIT_HMAC_SECRET.
+	// variables that begin with EDGELIMIT_APP__, EDGELIMIT_HMAC_SECRET and
+	// REDIS_URL.
 	Environ []string
 	// Overrides are key=value, as in app.server.listen=127.0.0.1:0; of two for
 	// one key the last counts.
@@ -32,6 +33,7 @@ type Sources struct {
 const (
 	environPrefix = "EDGELIMIT_APP__"
 	secretEnviron = "EDGELIMIT_HMAC_SECRET"
+	redisEnviron  = "REDIS_URL"
 )
 
 // Key is one key that a variable or an override can set.
@@ -41,8 +43,8 @@ type Key struct {
 }
 
 // Keys lists every key, in the order of the schema. The keys inside an item of
-// app.rate-limit.policies and app.rate-limit.routes are not among them: a list
-// is set as a whole.
+// app.rate-limit.policies and app.rate-limit.routes are not among them, nor those
+// inside app.inbound-web.rate-limit.tenants: a list or table is set as a whole.
 func Keys() []Key { return leaves(schema, "", nil) }
 
 func leaves(t reflect.Type, path string, keys []Key) []Key {
@@ -173,16 +175,28 @@ func overridesLayer(r *reporter, overrides []string) *layer {
 	return l
 }
 
-// refusePassword reports a password inside the endpoint of a layer that other
-// people can read: a file, or the arguments of a process.
+// refusePassword reports a password inside a URL of a layer that other people can
+// read: a file, or the arguments of a process.
 func (l *layer) refusePassword() {
-	app, _ := l.tree["app"].(map[string]any)
-	limits, _ := app["rate-limit"].(map[string]any)
-	redis, _ := limits["redis"].(map[string]any)
-	if endpoint, _ := redis["endpoint"].(string); holdsPassword(endpoint) {
+	if holdsPassword(l.text(keyEndpoint)) {
 		l.report.unread(keyEndpoint, l.report.where(keyEndpoint),
 			"holds a password: take it out and name its file in %s, or give the whole endpoint by the environment", keyPasswordFile)
 	}
+	if holdsPassword(l.text(keyRedisURL)) {
+		l.report.unread(keyRedisURL, l.report.where(keyRedisURL),
+			"holds a password: take it out, or give the whole URL by the environment, as %s", redisEnviron)
+	}
+}
+
+// text is the string that the layer gives for key; "" if it gives none.
+func (l *layer) text(key string) string {
+	var found any = l.tree
+	for _, name := range strings.Split(key, ".") {
+		section, _ := found.(map[string]any)
+		found = section[name]
+	}
+	text, _ := found.(string)
+	return text
 }
 
 // holdsPassword tells whether a URL has a password, going by the text, because

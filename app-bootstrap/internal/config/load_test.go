@@ -38,6 +38,9 @@ func TestLoad_nothingIsTheDefaults(t *testing.T) {
 				AdmissionWait: 5 * time.Millisecond, MaxInFlight: 512, BreakerFailures: 5, BreakerProbeEvery: time.Second,
 			},
 		},
+		InboundWeb: config.InboundWeb{
+			Window: time.Minute, Tenants: map[string]config.InboundLimits{}, Replicas: 1, CommandTimeout: 50 * time.Millisecond,
+		},
 	}
 	for name, file := range map[string]string{
 		"no file": "", "comments": "# nothing\n\n", "a marker": "---\n", "an empty section": "app: {}\n",
@@ -94,6 +97,8 @@ func TestLoad_refusesVariablesAndOverridesByName(t *testing.T) {
 		{environ: "EDGELIMIT_APP__server__listen=x", key: "app.server.listen", where: "EDGELIMIT_APP__server__listen", message: "write EDGELIMIT_APP__SERVER__LISTEN"},
 		{environ: "EDGELIMIT_APP__=x", key: "app.", where: "EDGELIMIT_APP__", message: "is not a key"},
 		{environ: "EDGELIMIT_APP__RATE_LIMIT__POLICIES__0__LIMIT=5", key: "app.rate-limit.policies.0.limit", where: "EDGELIMIT_APP__RATE_LIMIT__POLICIES__0__LIMIT", message: "is not a key"},
+		{environ: "EDGELIMIT_APP__INBOUND_WEB__RATE_LIMIT__TENANTS__ACME__USER=5", key: "app.inbound-web.rate-limit.tenants.acme.user", where: "EDGELIMIT_APP__INBOUND_WEB__RATE_LIMIT__TENANTS__ACME__USER", message: "is not a key"},
+		{environ: "EDGELIMIT_APP__INBOUND_WEB__RATE_LIMIT__TENANTS=acme", key: "app.inbound-web.rate-limit.tenants", where: "EDGELIMIT_APP__INBOUND_WEB__RATE_LIMIT__TENANTS", message: "must be a section whose keys are ids"},
 		{environ: "EDGELIMIT_APP__RATE_LIMIT__REDIS={}", key: "app.rate-limit.redis", where: "EDGELIMIT_APP__RATE_LIMIT__REDIS", message: "is not a key"},
 		{environ: "EDGELIMIT_APP__RATE_LIMIT__ENABLED=", key: "app.rate-limit.enabled", where: "EDGELIMIT_APP__RATE_LIMIT__ENABLED", message: "is empty"},
 		{environ: "EDGELIMIT_APP__RATE_LIMIT__ENABLED=1", key: "app.rate-limit.enabled", where: "EDGELIMIT_APP__RATE_LIMIT__ENABLED", message: "must be true or false"},
@@ -107,6 +112,8 @@ func TestLoad_refusesVariablesAndOverridesByName(t *testing.T) {
 		{override: "app.server=x", key: "app.server", where: "--set", message: "is a section"},
 		{override: "=x", key: `""`, where: "--set", message: "is not a key that can be set"},
 		{override: "app.rate-limit.policies[0].limit=5", key: "app.rate-limit.policies[0].limit", where: "--set", message: "a list is set as a whole"},
+		{override: "app.inbound-web.rate-limit.tenants.acme.user=5", key: "app.inbound-web.rate-limit.tenants.acme.user", where: "--set", message: "and so are the tenants"},
+		{override: "app.inbound-web.rate-limit.redis-url=redis://:hunter2@h", key: "app.inbound-web.rate-limit.redis-url", where: "--set", message: "holds a password"},
 		{override: "app.server.listen.port=5", key: "app.server.listen.port", where: "--set", message: "is not a key that can be set"},
 		{override: "app.rate-limit.redis.endpoint=redis://:hunter2@h", key: "app.rate-limit.redis.endpoint", where: "--set", message: "holds a password"},
 	} {

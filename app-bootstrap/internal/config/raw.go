@@ -19,9 +19,10 @@ type raw struct {
 }
 
 type rawApp struct {
-	Server    rawServer    `koanf:"server"`
-	Gateway   rawGateway   `koanf:"gateway"`
-	RateLimit rawRateLimit `koanf:"rate-limit"`
+	Server     rawServer     `koanf:"server"`
+	Gateway    rawGateway    `koanf:"gateway"`
+	RateLimit  rawRateLimit  `koanf:"rate-limit"`
+	InboundWeb rawInboundWeb `koanf:"inbound-web"`
 }
 
 type rawServer struct {
@@ -97,6 +98,44 @@ type rawBreaker struct {
 	ProbeEvery time.Duration `koanf:"probe-every"`
 }
 
+type rawInboundWeb struct {
+	Identity  rawIdentity `koanf:"identity"`
+	RateLimit rawInbound  `koanf:"rate-limit"`
+}
+
+type rawIdentity struct {
+	TenantHeader string `koanf:"tenant-header"`
+	UserHeader   string `koanf:"user-header"`
+	KeyHeader    string `koanf:"key-header"`
+}
+
+type rawInbound struct {
+	Mode                   string               `koanf:"mode"`
+	RedisURL               string               `koanf:"redis-url"`
+	HMACSecretFile         string               `koanf:"hmac-secret-file"`
+	Window                 time.Duration        `koanf:"window"`
+	Limits                 rawInboundLimits     `koanf:"limits"`
+	Tenants                map[string]rawTenant `koanf:"tenants"` // by id
+	OutagePolicy           string               `koanf:"outage-policy"`
+	Replicas               int64                `koanf:"replicas"`
+	AcceptPerReplicaLimits bool                 `koanf:"accept-per-replica-limits"`
+	CommandTimeout         time.Duration        `koanf:"command-timeout"`
+	Preflight              string               `koanf:"preflight"`
+}
+
+type rawInboundLimits struct {
+	Tenant    *int64 `koanf:"tenant"`
+	User      *int64 `koanf:"user"`
+	Key       *int64 `koanf:"key"`
+	Anonymous *int64 `koanf:"anonymous"`
+}
+
+type rawTenant struct {
+	Tenant *int64 `koanf:"tenant"`
+	User   *int64 `koanf:"user"`
+	Key    *int64 `koanf:"key"`
+}
+
 // What a policy or a route has when it does not say.
 const (
 	defaultCost               = 1
@@ -136,6 +175,21 @@ const (
 	keyAdmissionWait  = "app.rate-limit.redis.admission-wait"
 	keyFailures       = "app.rate-limit.redis.breaker.failures"
 	keyProbeEvery     = "app.rate-limit.redis.breaker.probe-every"
+
+	keyTenantHeader = "app.inbound-web.identity.tenant-header"
+	keyUserHeader   = "app.inbound-web.identity.user-header"
+	keyKeyHeader    = "app.inbound-web.identity.key-header"
+
+	keyInboundMode       = "app.inbound-web.rate-limit.mode"
+	keyRedisURL          = "app.inbound-web.rate-limit.redis-url"
+	keyInboundSecretFile = "app.inbound-web.rate-limit.hmac-secret-file"
+	keyInboundWindow     = "app.inbound-web.rate-limit.window"
+	keyInboundLimits     = "app.inbound-web.rate-limit.limits"
+	keyTenants           = "app.inbound-web.rate-limit.tenants"
+	keyOutagePolicy      = "app.inbound-web.rate-limit.outage-policy"
+	keyReplicas          = "app.inbound-web.rate-limit.replicas"
+	keyInboundTimeout    = "app.inbound-web.rate-limit.command-timeout"
+	keyPreflight         = "app.inbound-web.rate-limit.preflight"
 )
 
 // secretive tells whether a value of the key may hold a password, so that no
@@ -143,7 +197,7 @@ const (
 // file's name belongs must not reach a log.
 func secretive(key string) bool {
 	switch key {
-	case keyEndpoint, keyUpstream, keyAdminTokenFile, keyPasswordFile, keyHMACSecretFile:
+	case keyEndpoint, keyUpstream, keyAdminTokenFile, keyPasswordFile, keyHMACSecretFile, keyRedisURL, keyInboundSecretFile:
 		return true
 	}
 	return false

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -96,16 +98,19 @@ func (r *reporter) where(key string) string {
 	return ""
 }
 
-// given records the source of a key. What a list held before is gone.
-func (r *reporter) given(key, where string) {
-	if _, again := r.sources[key]; again {
-		for known := range r.sources {
-			if strings.HasPrefix(known, key+"[") {
-				delete(r.sources, known)
-			}
+// given records the source of a key.
+func (r *reporter) given(key, where string) { r.sources[key] = where }
+
+// replaced forgets the sources of what a list or table held before.
+func (r *reporter) replaced(key string) {
+	if _, again := r.sources[key]; !again {
+		return
+	}
+	for known := range r.sources {
+		if strings.HasPrefix(known, key+"[") || strings.HasPrefix(known, key+".") {
+			delete(r.sources, known)
 		}
 	}
-	r.sources[key] = where
 }
 
 // keySet is a set of key paths that also knows their sections.
@@ -146,6 +151,17 @@ func child(path, name string) string {
 }
 
 func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// entry is the path of what a table holds under id. An id that could be read as
+// more than one part of the path is quoted, so that no two share one.
+func entry(path, id string) string {
+	if plainID.MatchString(id) {
+		return child(path, id)
+	}
+	return child(path, strconv.Quote(id))
+}
 
 // shown quotes a value for a message, shortened, on one line.
 func shown(text string) string {

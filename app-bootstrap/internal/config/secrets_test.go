@@ -71,10 +71,15 @@ func TestLoad_aBrokenEndpointIsNotRepeated(t *testing.T) {
 		"redis://:hunter2@", "redis://:hunter2%zz@h", "hunter2@h:1", "redis://me:hunter2/x@h", "redis://h/hunter2", "http://:hunter2@h",
 		"'redis://:hunter2", "redis://h:hunter2", "redis://hunter2@h#x", "hunter2:6379",
 	} {
-		environ := []string{"EDGELIMIT_APP__RATE_LIMIT__REDIS__ENDPOINT=" + endpoint}
-		for _, p := range problems(t, config.Sources{Environ: environ}) {
-			if strings.Contains(p.String(), "hunter2") {
-				t.Errorf("%s: got %s", endpoint, p)
+		for _, s := range []config.Sources{
+			{Environ: []string{"EDGELIMIT_APP__RATE_LIMIT__REDIS__ENDPOINT=" + endpoint}},
+			{Environ: []string{"EDGELIMIT_APP__INBOUND_WEB__RATE_LIMIT__REDIS_URL=" + endpoint}},
+			{Environ: []string{"REDIS_URL=" + endpoint}, Overrides: inbound("mode=redis")},
+		} {
+			for _, p := range problems(t, s) {
+				if strings.Contains(p.String(), "hunter2") {
+					t.Errorf("%s: got %s", endpoint, p)
+				}
 			}
 		}
 	}
@@ -84,6 +89,7 @@ func TestLoad_aSecretInTheWrongPlaceIsNotRepeated(t *testing.T) {
 	for _, key := range []string{
 		"app.rate-limit.redis.endpoint", "app.rate-limit.redis.password-file", "app.rate-limit.redis.hmac-secret-file",
 		"app.server.admin-token-file", "app.gateway.upstream",
+		"app.inbound-web.rate-limit.redis-url", "app.inbound-web.rate-limit.hmac-secret-file",
 	} {
 		got := problems(t, config.Sources{File: only(key, "8675309")})
 		if len(got) != 1 || got[0].Key != key || strings.Contains(got[0].String(), "8675309") {

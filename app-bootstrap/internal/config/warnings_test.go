@@ -7,6 +7,15 @@ import (
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
 )
 
+// inbound is a whole inbound-web limiter, off unless entries say otherwise.
+func inbound(entries ...string) []string {
+	out := append([]string{"app.inbound-web.rate-limit.redis-url=redis://h", "app.inbound-web.rate-limit.hmac-secret-file=secret"}, inboundLimits...)
+	for _, entry := range entries {
+		out = append(out, "app.inbound-web.rate-limit."+entry)
+	}
+	return out
+}
+
 func TestLoad_warns(t *testing.T) {
 	const api = "{id: api, revision: 1, algorithm: fixed-window, limit: 1, window: 1s}"
 	const fallback = "app.rate-limit.default-policy=api"
@@ -32,6 +41,21 @@ func TestLoad_warns(t *testing.T) {
 			"app.rate-limit.policies[1].id", `"other" is used by no route`},
 		"subject header without proxies": {[]string{"app.gateway.subject.from=header", "app.gateway.subject.header=X-A"},
 			"app.gateway.subject.header", "never counts"},
+		"identity headers without proxies": {[]string{"app.inbound-web.identity.tenant-header=X-T", "app.inbound-web.identity.user-header=X-U"},
+			"app.inbound-web.identity.tenant-header", "never counts, because app.server.trusted-proxies is empty"},
+		"identity headers with proxies": {[]string{"app.inbound-web.identity.tenant-header=X-T", "app.server.trusted-proxies=[10.0.0.1]"}, "", ""},
+		"replicas in an outage": {inbound("mode=redis", "replicas=3"),
+			"app.inbound-web.rate-limit.outage-policy", "about limit x replicas in all, unless divided, as by replicas: 3"},
+		"replicas that fail closed":     {inbound("mode=redis", "replicas=3", "outage-policy=fail-closed"), "", ""},
+		"one replica":                   {inbound("mode=redis"), "", ""},
+		"replicas without a limiter":    {inbound("replicas=3"), "", ""},
+		"replicas that count alone":     {inbound("mode=local", "replicas=3", "accept-per-replica-limits=true"), "", ""},
+		"a user above its tenant":       {inbound("limits.user=601"), "app.inbound-web.rate-limit.limits.user", "601 is above the tenant's limit, 600"},
+		"a key above its tenant":        {inbound("limits.key=601"), "app.inbound-web.rate-limit.limits.key", "601 is above the tenant's limit, 600"},
+		"a user equal to its tenant":    {inbound("limits.user=600"), "", ""},
+		"a user of a named tenant":      {inbound("tenants={acme: {user: 601}}"), "app.inbound-web.rate-limit.tenants.acme.user", "601 is above the tenant's limit, 600"},
+		"a named tenant with few":       {inbound("tenants={acme: {tenant: 1}}"), "", ""},
+		"a named tenant that is barred": {inbound("tenants={acme: {tenant: 0, user: 5}}"), "", ""},
 	} {
 		_, report := config.Load(config.Sources{Overrides: row.overrides, ReadFile: files})
 		if err := report.Err(); err != nil {

@@ -1,0 +1,103 @@
+package compose
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/identity"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/limiter"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/limitkey"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/middleware"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/duallog"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/metrics"
+)
+
+// What the inbound-web limiter's own pool is held to; the edge port's is configured.
+const (
+	inboundInFlight        = 128
+	inboundDialTimeout     = time.Second
+	inboundBreakerFailures = 5
+	inboundProbeEvery      = time.Second
+)
+
+var (
+	_ limiter.ContextRateLimiter      = (*duallog.RedisLimiter)(nil)
+	_ limiter.ContextDualLayerLimiter = (*duallog.RedisDualLimiter)(nil)
+)
+
+// newInbound makes the inbound-web limiter's middleware, or nil where it is off.
+func (a *App) newInbound(c config.InboundWeb, resolver identity.Resolver, registry *prometheus.Registry) (func(http.Handler) http.Handler, error) {
+	if c.Mode == config.ModeOff {
+		return nil, nil
+	}
+	local, err := limiter.NewLocalLimiter(limiter.LocalConfig{Window: c.Window})
+	if err != nil {
+		return nil, fmt.Errorf("app.inbound-web.rate-limit: %w", err)
+	}
+	m := middleware.RateLimitMiddleware{
+		Limiter: local, DualLayerLimiter: local.Dual(),
+		Resolver: resolver, Keys: keysOf(c), Limits: limitsOf(c), Window: c.Window,
+		Observer: metrics.NewInbound(registry, c.Mode == config.ModeRedis && !c.FailClosed),
+	}
+	if c.CountPreflight {
+		m.Preflight = middleware.CountPreflight
+	}
+	if c.Mode == config.ModeRedis {
+		if a.inbound, err = openInbound(c, a); err != nil {
+			return nil, err
+		}
+		m.Limiter, m.DualLayerLimiter = a.inbound, a.inbound.Dual()
+		if !c.FailClosed {
+			m.Fallback = &middleware.LocalFallback{Limiter: local, DualLayerLimiter: local.Dual(), Replicas: c.Replicas}
+			a.logger.Warn("accepted risk: while the inbound-web Redis is away each replica counts alone, so a limit holds per replica",
+				"replicas", c.Replicas)
+		}
+	}
+	if err := m.Check(); err != nil {
+		return nil, fmt.Errorf("app.inbound-web.rate-limit: %w", err)
+	}
+	return m.Handler, nil
+}
+
+func openInbound(c config.InboundWeb, a *App) (*duallog.RedisLimiter, error) {
+	opened, err := duallog.Open(duallog.Config{Window: c.Window, Redis: coordination.Config{
+		Addr: c.Redis.Address, TLS: tlsOf(c.Redis.TLS), Database: c.Redis.Database,
+		Username: c.Redis.Username, Password: c.Redis.Password.Reveal(),
+		DialTimeout: inboundDialTimeout, CommandTimeout: c.CommandTimeout, MaxInFlight: inboundInFlight,
+		BreakerFailures: inboundBreakerFailures, BreakerProbeEvery: inboundProbeEvery,
+		Logger: a.logger.With("limiter", "inbound-web"),
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("app.inbound-web.rate-limit.redis-url: %w", err)
+	}
+	a.readiness.Inbound, a.readiness.InboundNeeded = opened.Connection(), c.FailClosed
+	a.readiness.InboundEndpoint = c.Redis.Redacted()
+	return opened, nil
+}
+
+func keysOf(c config.InboundWeb) limitkey.Builder {
+	if c.Secret.IsZero() {
+		return limitkey.NewRandom()
+	}
+	return limitkey.New(c.Secret)
+}
+
+// limitsOf are a tenant's own limits, or everybody's.
+func limitsOf(c config.InboundWeb) func(identity.Principal) middleware.Limits {
+	everybody := middleware.Limits(c.Limits)
+	own := make(map[string]middleware.Limits, len(c.Tenants))
+	for id, limits := range c.Tenants {
+		own[id] = middleware.Limits(limits)
+	}
+	return func(p identity.Principal) middleware.Limits {
+		if limits, ok := own[p.Tenant]; ok {
+			return limits
+		}
+		return everybody
+	}
+}

@@ -1,0 +1,26 @@
+package metrics_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/middleware"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/metrics"
+)
+
+func TestInbound_countsTheFirstThousandTenantsByName(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	inbound := metrics.NewInbound(registry, true)
+	for round := range 2 {
+		for n := range 1500 {
+			inbound.Rejected(fmt.Sprintf("tenant-%d", n), middleware.LayerUser)
+		}
+		if got, err := testutil.GatherAndCount(registry, "hermes_rate_limit_rejected_total"); err != nil || got != 1001 {
+			t.Errorf("round %d: %d series, %v, want 1000 tenants and the others", round, got, err)
+		}
+	}
+	inbound.Rejected("\xff\xfe", middleware.LayerBoth) // must not panic
+}
