@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,11 @@ type Health struct {
 const (
 	watchEvery   = 250 * time.Millisecond
 	watchTimeout = 500 * time.Millisecond
+)
+
+const (
+	asksPerLook = 2 // commands that a look sends, one after the other
+	slowLooks   = 3 // in a row that are too slow for calls: not ready
 )
 
 const (
@@ -69,7 +75,9 @@ func (c *Client) monitor() {
 			c.watch(cn, warnings, tick)
 		}
 		cn.close()
-		c.pause(tick)
+		if refused != nil {
+			c.pause(tick)
+		}
 	}
 }
 
@@ -107,19 +115,38 @@ func (c *Client) look() (*connection, []string, *refusal) {
 func (c *Client) watch(cn *connection, warnings []string, tick *time.Ticker) {
 	stop := context.AfterFunc(c.context, func() { _ = cn.wire.Close() })
 	defer stop()
-	for begun := time.Now(); c.pause(tick); {
+	for begun, slow := time.Now(), 0; c.pause(tick); {
+		asked := time.Now()
 		found, err := c.ask(cn)
 		if err != nil {
-			c.setHealth(Health{Problems: []string{fmt.Sprintf("the coordination Redis does not serve: %v", err)}})
+			if !closedByServer(err) { // a new connection tells more
+				c.setHealth(Health{Problems: []string{fmt.Sprintf("the coordination Redis does not serve: %v", err)}})
+			}
 			return
 		}
-		c.setHealth(healthOf(found, warnings))
+		if slow++; time.Since(asked) < asksPerLook*c.config.CommandTimeout {
+			slow = 0
+		}
+		health := healthOf(found, warnings)
+		if slow >= slowLooks {
+			health.Ready = false
+			health.Problems = append(health.Problems, fmt.Sprintf(
+				"the coordination Redis takes longer than the command timeout of %v to answer", c.config.CommandTimeout))
+		}
+		c.setHealth(health)
 		c.pool.trim(time.Now())
 		if c.doubted.Load() || c.pool.refuses() || found.replica || time.Since(begun) > lookEvery ||
 			found.known && found.version.Before(program.MinRedis) {
 			return
 		}
 	}
+}
+
+// closedByServer tells whether a look failed because its connection had ended, and
+// not because the server refused it or kept silent.
+func closedByServer(err error) bool {
+	var failed *sendError
+	return errors.As(err, &failed) && !failed.timedOut && !failed.unreadable
 }
 
 // ask is one look at the server: who it is, and whether it serves commands.

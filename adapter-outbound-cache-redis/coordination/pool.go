@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	warmConnections = 8                // opened ahead of need
+	fewestWarm      = 8                // connections opened ahead of need
+	mostWarm        = 32               // of a pool large enough that they are a small part of it
 	concurrentDials = 16               // at most, on behalf of callers
 	spareLife       = 60 * time.Second // of an unused connection above the warm ones
 )
@@ -229,11 +230,15 @@ func (p *pool) release(cn *connection, usable bool) {
 	p.dialForWaiters()
 }
 
+// warmSize is how many connections are kept ahead of need, so that a burst after a
+// quiet time does not wait for dials.
+func (p *pool) warmSize() int { return min(p.size, max(fewestWarm, min(mostWarm, p.size/16))) }
+
 // warm opens connections ahead of need.
 func (p *pool) warm() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.opened+p.dialing < min(p.size, warmConnections) && !p.closed {
+	for p.opened+p.dialing < p.warmSize() && !p.closed {
 		p.startDial()
 	}
 }
@@ -242,7 +247,7 @@ func (p *pool) warm() {
 func (p *pool) trim(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.idle) > 0 && p.opened > warmConnections && now.Sub(p.idle[0].idleAt) > spareLife {
+	for len(p.idle) > 0 && p.opened > p.warmSize() && now.Sub(p.idle[0].idleAt) > spareLife {
 		p.drop(p.idle[0])
 		p.idle = p.idle[1:]
 	}

@@ -49,7 +49,7 @@ func TestBreaker_opensAfterItsFailuresAndADeadServerCostsMicroseconds(t *testing
 func TestBreaker_letsOneProbePassPerInterval(t *testing.T) {
 	const every, failures = 300 * time.Millisecond, 5
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
-		c.Redis.CommandTimeout, c.Redis.BreakerProbeEvery = 20*time.Millisecond, every
+		c.Redis.CommandTimeout, c.Redis.BreakerProbeEvery = 100*time.Millisecond, every
 	})
 	before := r.link.Forwarded("EVALSHA")
 	r.link.Fault("EVALSHA", -1, redistest.Silence())

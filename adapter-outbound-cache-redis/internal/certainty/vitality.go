@@ -27,15 +27,11 @@ func (r Result) Vitality() Vitality {
 	}
 }
 
-// DoubtsClient tells whether an answer of the server puts this client's version,
-// rights or password in doubt.
+// DoubtsClient tells whether an answer of the server puts in doubt that it still
+// serves this client.
 func (r Result) DoubtsClient() bool {
 	failed, ok := reply.AsServerError(r.Raw)
-	if !ok || r.Fate != Answered {
-		return false
-	}
-	why := OfServerError(failed.Code)
-	return why == Credentials || why == Program
+	return ok && r.Fate == Answered && failed.Code != "TRYAGAIN"
 }
 
 // IsReadOnly tells whether the server answered that it is a replica: another one
