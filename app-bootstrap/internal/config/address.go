@@ -62,6 +62,12 @@ func (l listener) collides(other listener) bool {
 	return l.everywhere() || other.everywhere() || l.sameHost(other)
 }
 
+// reachedAt tells whether who connects to target, which is no listener, surely
+// reaches l.
+func (l listener) reachedAt(target listener) bool {
+	return l.port != 0 && l.port == target.port && (l.sameHost(target) || l.everywhere() && target.loopback())
+}
+
 func (l listener) everywhere() bool {
 	ip, ok := l.address()
 	return l.host == "" || ok && ip.IsUnspecified()

@@ -38,7 +38,7 @@ func newCompiler(r *reporter, s Sources) *compiler {
 func (c *compiler) config(given raw) Config {
 	made := Config{
 		Server:    c.server(given.App.Server, given.App.Gateway.Upstream),
-		Gateway:   c.gateway(given.App.Gateway, given.App.Server.TrustedProxies),
+		Gateway:   c.gateway(given.App.Gateway, given.App.Server),
 		RateLimit: c.rateLimit(given.App.RateLimit),
 	}
 	made.InboundWeb = c.inboundWeb(given.App.InboundWeb, made)

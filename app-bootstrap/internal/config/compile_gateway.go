@@ -9,16 +9,34 @@ import (
 	"strings"
 )
 
-func (c *compiler) gateway(given rawGateway, trusted []string) Gateway {
+func (c *compiler) gateway(given rawGateway, server rawServer) Gateway {
 	upstream, err := parseUpstream(given.Upstream)
 	if err != nil {
 		c.refuse(keyUpstream, "%v", err)
 	}
+	c.noLoop(upstream, keyListen, server.Listen)
+	c.noLoop(upstream, keyAdminListen, server.AdminListen)
 	c.oneOf(keyRawPaths, given.RawPaths, "reject", "forward")
 	return Gateway{
 		Upstream:        upstream,
-		SubjectHeader:   c.subjectHeader(given.Subject, trusted),
+		SubjectHeader:   c.subjectHeader(given.Subject, server.TrustedProxies),
 		ForwardRawPaths: given.RawPaths == "forward",
+	}
+}
+
+// noLoop refuses an upstream that is a listener of this program: a request would
+// come back to it without end.
+func (c *compiler) noLoop(upstream *url.URL, key, listen string) {
+	own, err := parseListener(listen)
+	if upstream == nil || err != nil {
+		return
+	}
+	port, ok := parsePort(upstream.Port())
+	if !ok {
+		port = map[string]uint16{"http": 80, "https": 443}[upstream.Scheme]
+	}
+	if own.reachedAt(listener{host: upstream.Hostname(), port: port}) {
+		c.refuse(keyUpstream, "is the address of %s: name the service behind", key)
 	}
 }
 

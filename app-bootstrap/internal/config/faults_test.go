@@ -45,6 +45,8 @@ var faulty = []struct{ file, key, message string }{
 	{"listen-port", "app.server.listen", `must be host:port`},
 	{"listen-host", "app.server.listen", `must be host:port`},
 	{"listen-empty", "app.server.listen", `must be host:port`},
+	{"upstream-loop", "app.gateway.upstream", `is the address of app.server.listen`},
+	{"upstream-loop-admin", "app.gateway.upstream", `is the address of app.server.admin-listen`},
 	{"listen-twice", "app.server.admin-listen", `is the address of app.server.listen`},
 	{"listen-twice-everywhere", "app.server.admin-listen", `is the address of app.server.listen`},
 	{"admin-open", "app.server.admin-token-file", `is missing`},
