@@ -13,7 +13,7 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint fuzz mutate e2e tidy ci
+.PHONY: help run build test e2e cluster lint fuzz mutate tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ test/%:
 
 e2e: ## the built binary from outside: Redis, faults, signals, the README's commands
 	@server=$$(scripts/redis-server) && cd app-bootstrap && EDGELIMIT_REDIS_SERVER=$$server go test -race -count=1 -v ./e2e/...
+
+cluster: ## both limiters on a Redis Cluster of six processes: redirects, failovers, moving slots
+	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -race -tags cluster -run Cluster ./...
 
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, and who may import whom
 	@scripts/lint $(STATICCHECK) $(ALL)

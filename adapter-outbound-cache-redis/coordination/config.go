@@ -18,6 +18,11 @@ type Config struct {
 	// present master of a Sentinel group, for example.
 	Resolve func(ctx context.Context) (string, error)
 
+	// Cluster, if set, makes [Connect] open a Redis Cluster in place of Addr and
+	// Resolve: host:port of some of its nodes, of which one that answers is enough
+	// to find the others. MaxInFlight then is of each master.
+	Cluster []string
+
 	// Username and Password are for ACL users; Password alone for requirepass.
 	Username, Password string
 

@@ -145,12 +145,18 @@ var errShortDeadline = errors.New("less time is left than one command may take")
 type callSender struct {
 	connection *connection
 	terms      terms
+	asking     bool // ASKING goes before each command
 }
 
 // Send implements executor.Sender.
 func (s callSender) Send(ctx context.Context, args []any) ([]byte, error) {
 	if !s.terms.leaveTime(ctx) {
 		return nil, errShortDeadline
+	}
+	if s.asking {
+		if refused, err := s.ask(ctx); refused != nil || err != nil {
+			return refused, err
+		}
 	}
 	return s.connection.send(s.terms.timeout(), 0, args)
 }

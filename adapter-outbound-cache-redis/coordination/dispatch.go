@@ -15,6 +15,9 @@ type Call struct {
 	Program program.Program
 	Keys    []string
 	Args    []string
+
+	// asking lets a cluster's node run it on a slot that is still coming to it.
+	asking bool
 }
 
 // job is a call on its way, with the caller who waits for it.
@@ -39,7 +42,10 @@ var (
 // stop a command that was written: the caller leaves with Unanswered, and the
 // reply is read and dropped.
 func (c *Client) Dispatch(ctx context.Context, call Call) certainty.Result {
-	terms := c.termsOf(ctx)
+	return c.dispatch(ctx, c.config.termsOf(ctx), call)
+}
+
+func (c *Client) dispatch(ctx context.Context, terms terms, call Call) certainty.Result {
 	if !terms.leaveTime(ctx) {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
 	}
@@ -54,6 +60,9 @@ func (c *Client) Dispatch(ctx context.Context, call Call) certainty.Result {
 	vitality := result.Vitality()
 	if c.config.EveryFailure {
 		vitality = result.Outage()
+	}
+	if speaksOfCluster(result) {
+		vitality = certainty.Alive
 	}
 	if vitality == certainty.Silent && c.probing.Load() {
 		vitality = certainty.Dead // a probe that learnt nothing: the next one after the interval
@@ -122,9 +131,9 @@ func (c *Client) serve(cn *connection) {
 			c.pool.release(cn, true)
 			continue
 		}
-		sender := callSender{connection: cn, terms: j.terms}
+		sender := callSender{connection: cn, terms: j.terms, asking: j.call.asking}
 		result := resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.Keys, j.call.Args))
-		usable := (result.Err == nil || errors.Is(result.Err, errShortDeadline)) && !result.IsReadOnly()
+		usable := (result.Err == nil || errors.Is(result.Err, errShortDeadline) && !j.call.asking) && !result.IsReadOnly()
 		// The place is free before the caller hears of it, so that one caller
 		// after another needs one connection.
 		c.pool.release(cn, usable)

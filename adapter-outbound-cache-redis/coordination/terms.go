@@ -15,16 +15,16 @@ type terms struct {
 // termsOf are a call's terms. With one budget, waiting and commands share the
 // command timeout. Otherwise the command timeout is fixed, and the wait is the
 // admission wait or what the deadline leaves beside a command.
-func (c *Client) termsOf(ctx context.Context) terms {
+func (c Config) termsOf(ctx context.Context) terms {
 	now := time.Now()
 	deadline, given := ctx.Deadline()
-	if c.config.OneBudget {
-		if end := now.Add(c.config.CommandTimeout); !given || end.Before(deadline) {
+	if c.OneBudget {
+		if end := now.Add(c.CommandTimeout); !given || end.Before(deadline) {
 			deadline = end
 		}
 		return terms{deadline: deadline, admitUntil: deadline}
 	}
-	t := terms{deadline: deadline, admitUntil: now.Add(c.config.AdmissionWait), command: c.config.CommandTimeout}
+	t := terms{deadline: deadline, admitUntil: now.Add(c.AdmissionWait), command: c.CommandTimeout}
 	if latest := deadline.Add(-t.command); latest.Before(t.admitUntil) {
 		t.admitUntil = latest
 	}

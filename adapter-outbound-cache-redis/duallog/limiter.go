@@ -18,7 +18,7 @@ const MaxLimit = 100_000
 
 // Config is what a RedisLimiter needs.
 type Config struct {
-	// Redis is the server. Its command timeout is the whole of a call, from entry:
+	// Redis is the server or the cluster. Its command timeout is the whole of a call, from entry:
 	// waiting, dialling and the command share it. Its admission wait is not used.
 	Redis coordination.Config
 
@@ -30,7 +30,7 @@ type Config struct {
 // RedisLimiter is the limiter of one layer. It is safe for concurrent use.
 type RedisLimiter struct {
 	dispatcher   dispatcher
-	connection   *coordination.Client
+	connection   coordination.Endpoint
 	single, dual program.Program
 	window       string
 	// more are arguments that a test's program takes beside.
@@ -50,7 +50,7 @@ func Open(c Config) (*RedisLimiter, error) {
 		return nil, fmt.Errorf("duallog: window %v must be whole microseconds, above 0, at most 366 days", c.Window)
 	}
 	c.Redis.OneBudget, c.Redis.EveryFailure = true, true
-	connection, err := coordination.Open(c.Redis, probe{})
+	connection, err := coordination.Connect(c.Redis, probeAt)
 	if err != nil {
 		return nil, fmt.Errorf("duallog: %w", err)
 	}
@@ -68,8 +68,9 @@ const maxWindow = 366 * 24 * time.Hour
 // together, whichever limiter makes them.
 func (l *RedisLimiter) Dual() *RedisDualLimiter { return &RedisDualLimiter{limiter: l} }
 
-// Connection is the limiter's connection, for health and figures.
-func (l *RedisLimiter) Connection() *coordination.Client { return l.connection }
+// Connection is the limiter's connection, to a server or a cluster, for health and
+// figures.
+func (l *RedisLimiter) Connection() coordination.Endpoint { return l.connection }
 
 // Close ends the connection; later calls are ErrUnavailable.
 func (l *RedisLimiter) Close() error { return l.connection.Close() }

@@ -16,16 +16,20 @@ import (
 // probe checks that the server lets its user run every command of the program,
 // then the program with two layers, on keys of its own that live two seconds. No
 // tenant's key can be one of them: an escaped id holds no colon.
-type probe struct{}
+type probe struct {
+	tag string // a word that decides the slot of the keys on a cluster; "" elsewhere
+}
+
+func probeAt(tag string) coordination.Verifier { return probe{tag: tag} }
 
 // ProbeKey implements [coordination.Verifier].
-func (probe) ProbeKey() string { return "rl:{probe:look}" }
+func (p probe) ProbeKey() string { return "rl:{probe:" + p.tag + "}" }
 
 // Verify implements [coordination.Verifier]. Each right but ZADD is asked for by
 // itself before the program runs, so that one that is missing after the first
 // write is named and leaves no key without a lifetime.
-func (probe) Verify(ctx context.Context, s coordination.Sender) error {
-	outer := "rl:{probe:" + rand.Text() + "}"
+func (p probe) Verify(ctx context.Context, s coordination.Sender) error {
+	outer := p.ProbeKey() + ":" + rand.Text()
 	keys, args := []string{outer, outer + ":user:probe"}, []string{"1000000", "2", "2"}
 	for _, command := range [][]any{
 		{"TIME"},

@@ -21,6 +21,7 @@ import (
 type probe struct {
 	keys     key.Builder
 	policies []ratelimit.Policy
+	tag      string // a word that decides the slot of the keys on a cluster; "" elsewhere
 }
 
 const probeLife = time.Second
@@ -46,7 +47,16 @@ func newProbe(keys key.Builder) probe {
 // ProbeKey implements [coordination.Verifier].
 func (p probe) ProbeKey() string { return p.key("commands", "look") }
 
+// at is p with the slot of tag on a cluster.
+func (p probe) at(tag string) coordination.Verifier {
+	p.tag = tag
+	return p
+}
+
 func (p probe) key(region, last string) string {
+	if p.tag != "" {
+		region += "{" + p.tag + "}"
+	}
 	return p.keys.Series("rate", region, "probe").Key(last)
 }
 

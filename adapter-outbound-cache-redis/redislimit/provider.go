@@ -25,7 +25,7 @@ type Config struct {
 
 // Provider is the EdgeRateLimitPort on Redis. It is safe for concurrent use.
 type Provider struct {
-	connection *coordination.Client
+	connection coordination.Endpoint
 	dispatcher dispatcher
 	plans      map[string]plan
 }
@@ -57,7 +57,7 @@ func Open(c Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redislimit: %w", err)
 	}
-	connection, err := coordination.Open(c.Redis, newProbe(keys))
+	connection, err := coordination.Connect(c.Redis, newProbe(keys).at)
 	if err != nil {
 		return nil, fmt.Errorf("redislimit: %w", err)
 	}
@@ -120,8 +120,9 @@ func (p plan) call(req ratelimit.Request) coordination.Call {
 // DEADLINE, and one that leaves two lets the source follow a NOSCRIPT.
 func (p *Provider) Budget() time.Duration { return p.connection.Budget() }
 
-// Connection is the provider's connection, for health and figures.
-func (p *Provider) Connection() *coordination.Client { return p.connection }
+// Connection is the provider's connection, to a server or a cluster, for health and
+// figures.
+func (p *Provider) Connection() coordination.Endpoint { return p.connection }
 
 // Close ends the connection; evaluations in flight run to their end, later ones
 // are Unavailable. It may be called more than once.

@@ -1,0 +1,27 @@
+package coordination
+
+import "github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+
+// OwnersOf reads a raw reply to CLUSTER SLOTS from a node at host: the master of
+// each slot, "" for nobody.
+func OwnersOf(raw []byte, host string) ([]string, error) {
+	m, err := readSlots(raw, host)
+	if err != nil {
+		return nil, err
+	}
+	owners := make([]string, Slots)
+	for slot := range owners {
+		owners[slot] = m.owner(slot)
+	}
+	return owners, nil
+}
+
+// FollowTo is where a raw reply of the node at addr sends a call, and whether it
+// is to ask there.
+func FollowTo(raw, addr string) (to string, ask, elsewhere bool) {
+	next, elsewhere := redirectionOf(certainty.Result{Fate: certainty.Answered, Raw: []byte(raw)})
+	if !elsewhere {
+		return "", false, false
+	}
+	return next.from(addr), next.ask, true
+}
