@@ -13,7 +13,7 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test e2e cluster lint fuzz mutate tidy ci
+.PHONY: help run build test e2e walk cluster lint fuzz mutate tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ test/%:
 e2e: ## the built binary from outside: Redis, faults, signals, the README's commands
 	@server=$$(scripts/redis-server) && cd app-bootstrap && EDGELIMIT_REDIS_SERVER=$$server go test -race -count=1 -v ./e2e/...
 
+walk: ## the random walks and the two processes again, with what they covered printed
+	@cd shared-contract && go test -count=1 -v -run '^TestWalk' ./model
+	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -count=1 -v -run '^Test(Walk|Processes)' ./internal/program ./redislimit
+
 cluster: ## both limiters on a Redis Cluster of six processes: redirects, failovers, moving slots
 	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -race -tags cluster -run Cluster ./...
 
@@ -53,5 +57,5 @@ mutate: ## break programs and certainty code one line at a time; the tests must 
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
 
-ci: lint test mutate ## what .ci/run runs, with a short fuzz
+ci: lint test walk mutate ## what .ci/run runs, with a short fuzz
 	@scripts/fuzz 5s $(MODULES)

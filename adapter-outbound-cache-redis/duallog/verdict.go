@@ -1,6 +1,7 @@
 package duallog
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
@@ -70,4 +71,4 @@ func cause(err error) error {
 	return err
 }
 
-var errUntold = fmt.Errorf("no cause is known")
+var errUntold = errors.New("no cause is known")
