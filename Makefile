@@ -35,9 +35,9 @@ test/%:
 e2e: ## the built binary from outside: Redis, faults, signals, the README's commands
 	@server=$$(scripts/redis-server) && cd app-bootstrap && EDGELIMIT_REDIS_SERVER=$$server go test -race -count=1 -v ./e2e/...
 
-walk: ## the random walks and the two processes again, with what they covered printed
+walk: ## walks, two processes and the crowd, unraced, with what they covered and took printed
 	@cd shared-contract && go test -count=1 -v -run '^TestWalk' ./model
-	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -count=1 -v -run '^Test(Walk|Processes)' ./internal/program ./redislimit
+	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -count=1 -v -run '^Test(Walk|Processes|Overload)' ./internal/program ./redislimit
 
 cluster: ## both limiters on a Redis Cluster of six processes: redirects, failovers, moving slots
 	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -race -tags cluster -run Cluster ./...

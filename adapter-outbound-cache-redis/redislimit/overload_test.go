@@ -69,7 +69,8 @@ func (r *rig) noise() time.Duration {
 
 // TestOverload_theCrowdIsRefusedInTime allows for what the machine adds, measured
 // before and after. Counts hold in every attempt; the time must hold in one, for
-// other tests may run beside this one.
+// other tests may run beside this one. Under the race detector, which makes a crowd
+// late by itself, counts alone are judged; make walk judges the time without it.
 func TestOverload_theCrowdIsRefusedInTime(t *testing.T) {
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.MaxInFlight, c.Redis.AdmissionWait, c.Redis.CommandTimeout = crowdPlaces, crowdWait, 2*time.Second
@@ -93,7 +94,7 @@ func TestOverload_theCrowdIsRefusedInTime(t *testing.T) {
 		}
 		p99, bound := refused[len(refused)*99/100], crowdWait+5*time.Millisecond+spread
 		t.Logf("attempt %d: refused within p50 %v, p99 %v; a plain admission is late by %v", attempt, refused[len(refused)/2], p99, spread)
-		if p99 <= bound {
+		if p99 <= bound || raced {
 			break
 		}
 		if attempt == 5 {
