@@ -3,7 +3,7 @@ export GOWORK := off
 
 MODULES  := shared-contract adapter-outbound-cache-redis adapter-inbound-web app-bootstrap
 EXAMPLES := shared-contract/examples/importing-service adapter-outbound-cache-redis/examples/guarded-service
-TOOLS    := scripts/mutate
+TOOLS    := scripts/mutate scripts/drill
 ALL      := $(MODULES) $(EXAMPLES) $(TOOLS)
 
 STATICCHECK_VERSION := v0.8.2
@@ -15,7 +15,7 @@ FUZZRUNS ?= 500000
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test e2e walk cluster lint fuzz mutate tidy ci
+.PHONY: help run build test e2e walk cluster lint fuzz mutate drill release-check tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,13 +51,20 @@ $(STATICCHECK):
 	@mkdir -p bin/tool && GOBIN=$(CURDIR)/bin/tool go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) && mv bin/tool/staticcheck $@
 
 fuzz: ## every fuzz target, FUZZRUNS inputs each (500000)
-	@scripts/fuzz $(FUZZRUNS) $(MODULES)
+	@scripts/fuzz $(FUZZRUNS) $(MODULES) $(TOOLS)
 
 mutate: ## break programs and certainty code one line at a time; the tests must notice each
 	@server=$$(scripts/redis-server) && cd scripts/mutate && EDGELIMIT_REDIS_SERVER=$$server go run .
 
+drill: ## kill Redis under load, bring it back, count: writes docs/evidence/outage-drill.md
+	@scripts/outage-drill.sh
+
+release-check: ## the drill's report is of this code and states the accepted risk
+	@scripts/release-check
+
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
 
-ci: lint test walk mutate ## what .ci/run runs, with a short fuzz
-	@scripts/fuzz 30000 $(MODULES)
+ci: lint test walk mutate ## what .ci/run runs, with a short fuzz and a short drill
+	@scripts/fuzz 30000 $(MODULES) $(TOOLS)
+	@scripts/outage-drill.sh -short
