@@ -182,6 +182,12 @@ func (p Process) check(args []string) int {
 	for _, policy := range loaded.Summary() {
 		fmt.Fprintln(p.Stdout, policy)
 	}
+	switch web := loaded.InboundWeb; web.Mode {
+	case config.ModeLocal:
+		fmt.Fprintln(p.Stdout, "the inbound-web limiter is in mode local")
+	case config.ModeRedis:
+		fmt.Fprintf(p.Stdout, "the inbound-web limiter is in mode redis, at %s\n", web.Redis.Redacted())
+	}
 	state := "off"
 	if loaded.RateLimit.Enabled {
 		state = "on, at " + loaded.RateLimit.Redis.Redacted()

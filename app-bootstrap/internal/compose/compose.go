@@ -41,12 +41,13 @@ type App struct {
 	admin     *listener             // nil: none
 	provider  *redislimit.Provider  // nil: the edge port is off
 	inbound   *duallog.RedisLimiter // nil: the inbound-web limiter is off, or local
+	mode      config.InboundMode    // of that limiter
 }
 
 // New composes what c describes. On an error nothing is left open; a Redis that
 // is away is no error, one that refuses this client is.
 func New(ctx context.Context, c config.Config, logger *slog.Logger) (app *App, err error) {
-	app = &App{logger: logger, readiness: &admin.Readiness{}}
+	app = &App{logger: logger, readiness: &admin.Readiness{}, mode: c.InboundWeb.Mode}
 	defer func() {
 		if err != nil {
 			app.close()

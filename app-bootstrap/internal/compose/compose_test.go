@@ -83,7 +83,8 @@ func TestNew_off_startsNothing(t *testing.T) {
 func TestNew_on_leavesNothingBehind(t *testing.T) {
 	redis := miniredis.RunT(t)
 	before := runtime.NumGoroutine()
-	c := load(t, "app.rate-limit.enabled=true", "app.rate-limit.redis.endpoint=redis://"+redis.Addr()+"/0")
+	c := load(t, "app.rate-limit.enabled=true", "app.rate-limit.redis.endpoint=redis://"+redis.Addr()+"/0",
+		"app.rate-limit.redis.command-timeout=5s", "app.rate-limit.redis.admission-wait=5s") // the machine's noise must not decide
 	app, err := compose.New(t.Context(), c, quiet())
 	if err != nil {
 		t.Fatal(err)

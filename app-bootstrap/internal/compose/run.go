@@ -76,7 +76,7 @@ func (a *App) Run(ctx context.Context) error {
 	for _, l := range a.listeners() {
 		go func() { failed <- l.server.Serve(l.socket) }()
 	}
-	a.logger.Info("serving", "listen", a.Addr(), "admin-listen", a.AdminAddr(), "rate-limit", a.provider != nil)
+	a.logger.Info("serving", "listen", a.Addr(), "admin-listen", a.AdminAddr(), "rate-limit", a.provider != nil, "inbound-web", a.mode.String())
 	select {
 	case err := <-failed:
 		return err

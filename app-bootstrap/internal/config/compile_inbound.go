@@ -23,6 +23,9 @@ func (c *compiler) inboundWeb(given rawInboundWeb, rest Config) InboundWeb {
 		FailClosed:     limiter.OutagePolicy == "fail-closed",
 		CountPreflight: limiter.Preflight == "count",
 	}
+	if made.Mode != ModeOff && rest.Gateway.Upstream == nil && c.sound(keyUpstream) {
+		c.warn(keyInboundMode, "is %v, and %s is missing: there is nothing to limit", made.Mode, keyUpstream)
+	}
 	c.identity(given.Identity, rest, &made)
 	c.durationIn(keyInboundWindow, limiter.Window, time.Millisecond, ratelimit.MaxSpan)
 	c.durationIn(keyInboundTimeout, limiter.CommandTimeout, time.Millisecond, 10*time.Second)

@@ -17,8 +17,8 @@ func TestLoad_inboundExampleIsClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxies := []string{"app.server.trusted-proxies=[10.0.0.0/8]"}
-	whole, report := config.Load(config.Sources{File: content, Overrides: proxies, ReadFile: files})
+	beside := []string{"app.server.trusted-proxies=[10.0.0.0/8]", "app.gateway.upstream=http://h"}
+	whole, report := config.Load(config.Sources{File: content, Overrides: beside, ReadFile: files})
 	if len(report.Problems)+len(report.Warnings) > 0 {
 		t.Fatalf("got %v and the warnings %v", report.Err(), report.Warnings)
 	}

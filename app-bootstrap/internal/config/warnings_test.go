@@ -9,7 +9,9 @@ import (
 
 // inbound is a whole inbound-web limiter, off unless entries say otherwise.
 func inbound(entries ...string) []string {
-	out := append([]string{"app.inbound-web.rate-limit.redis-url=redis://h", "app.inbound-web.rate-limit.hmac-secret-file=secret"}, inboundLimits...)
+	out := append([]string{
+		"app.gateway.upstream=http://h", "app.inbound-web.rate-limit.redis-url=redis://h", "app.inbound-web.rate-limit.hmac-secret-file=secret",
+	}, inboundLimits...)
 	for _, entry := range entries {
 		out = append(out, "app.inbound-web.rate-limit."+entry)
 	}
@@ -46,6 +48,8 @@ func TestLoad_warns(t *testing.T) {
 		"identity headers with proxies": {[]string{"app.inbound-web.identity.tenant-header=X-T", "app.server.trusted-proxies=[10.0.0.1]"}, "", ""},
 		"replicas in an outage": {inbound("mode=redis", "replicas=3"),
 			"app.inbound-web.rate-limit.outage-policy", "about limit x replicas in all, unless divided, as by replicas: 3"},
+		"nothing to limit": {append(inbound("mode=redis"), "app.gateway.upstream="),
+			"app.inbound-web.rate-limit.mode", "is redis, and app.gateway.upstream is missing"},
 		"replicas that fail closed":     {inbound("mode=redis", "replicas=3", "outage-policy=fail-closed"), "", ""},
 		"one replica":                   {inbound("mode=redis"), "", ""},
 		"replicas without a limiter":    {inbound("replicas=3"), "", ""},

@@ -75,7 +75,7 @@ func (i *Inbound) label(tenant string) string {
 	tenant = strings.ToValidUTF8(tenant, "\uFFFD")
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !i.tenants[tenant] {
+	if tenant != "" && !i.tenants[tenant] { // an address takes no tenant's place
 		if len(i.tenants) >= mostTenants {
 			return "other"
 		}

@@ -24,3 +24,18 @@ func TestInbound_countsTheFirstThousandTenantsByName(t *testing.T) {
 	}
 	inbound.Rejected("\xff\xfe", middleware.LayerBoth) // must not panic
 }
+
+func TestInbound_anAddressTakesNoTenantsPlace(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	inbound := metrics.NewInbound(registry, false)
+	for n := range 1000 {
+		inbound.Rejected("", middleware.LayerIP)
+		inbound.Rejected(fmt.Sprintf("tenant-%d", n), middleware.LayerTenant)
+	}
+	inbound.Rejected("one too many", middleware.LayerTenant)
+	inbound.Rejected("", middleware.LayerIP)
+	// The tenants, the addresses together, and the others.
+	if got, err := testutil.GatherAndCount(registry, "hermes_rate_limit_rejected_total"); err != nil || got != 1002 {
+		t.Errorf("got %d series, %v, want 1002", got, err)
+	}
+}
