@@ -2,11 +2,14 @@ package limiter_test
 
 import (
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/identity"
 	"github.com/edgelimit/edgelimit/adapter-inbound-web/limiter"
+	"github.com/edgelimit/edgelimit/adapter-inbound-web/limitkey"
 )
 
 func TestLocal_steadyStateAllocatesNothing(t *testing.T) {
@@ -35,50 +38,81 @@ func names(n int) (tenants, users []string) {
 	return tenants, users
 }
 
-func benchmark(b *testing.B, tenants int, call func(l *limiter.LocalLimiter, tenant, user string)) {
-	l, err := limiter.NewLocalLimiter(limiter.LocalConfig{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	keys, users := names(tenants)
-	var next atomic.Int64
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for i := int(next.Add(7919)); pb.Next(); i++ {
-			call(l, keys[i%tenants], users[i%tenants])
-		}
-	})
-}
-
-func BenchmarkAllow(b *testing.B) {
-	for _, tenants := range []int{1, 1000} {
-		for name, limit := range map[string]int{"mostly denied": 60, "limit 0": 0} {
-			b.Run(fmt.Sprintf("%d tenants, %s", tenants, name), func(b *testing.B) {
-				benchmark(b, tenants, func(l *limiter.LocalLimiter, tenant, _ string) { _, _, _ = l.Allow(tenant, limit) })
+// BenchmarkCall is calls that are all allowed, while the clock goes as fast as they
+// come, or all denied, while it stands still. With many tenants each call meets
+// cold memory.
+func BenchmarkCall(b *testing.B) {
+	for _, tenants := range []int{1, 1000, 200_000} {
+		for _, kind := range []struct {
+			name   string
+			limit  int
+			stride int64
+			dual   bool
+		}{
+			{"allowed, one layer", 1000, 10_000, false},
+			{"allowed, two layers", 1000, 10_000, true},
+			{"denied, one layer", 1, 0, false},
+			{"denied, two layers", 1, 0, true},
+		} {
+			b.Run(fmt.Sprintf("%d tenants, %s", tenants, kind.name), func(b *testing.B) {
+				var micros int64
+				clock := func() int64 { micros += kind.stride; return micros }
+				l, _ := local(b, limiter.LocalConfig{Window: time.Second, MaxKeys: 1 << 20, Clock: clock})
+				dual := l.Dual()
+				keys, users := names(tenants)
+				for i := range keys {
+					_, _, _, _ = dual.AllowDual(keys[i], 1, users[i], 1)
+				}
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i = (i + 7919) % tenants {
+					if kind.dual {
+						_, _, _, _ = dual.AllowDual(keys[i], kind.limit, users[i], kind.limit)
+					} else {
+						_, _, _ = l.Allow(keys[i], kind.limit)
+					}
+				}
 			})
 		}
 	}
 }
 
-func BenchmarkAllowDual(b *testing.B) {
-	for _, tenants := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("%d tenants, mostly denied", tenants), func(b *testing.B) {
-			benchmark(b, tenants, func(l *limiter.LocalLimiter, tenant, user string) {
-				_, _, _, _ = l.Dual().AllowDual(tenant, 600, user, 60)
+// BenchmarkShards is calls of many tenants from all processors at once. In one
+// shard they wait for one lock.
+func BenchmarkShards(b *testing.B) {
+	const tenants = 1000
+	keys, users := names(tenants)
+	for _, shards := range []int{1, limiter.DefaultShards} {
+		b.Run(fmt.Sprintf("%d shards", shards), func(b *testing.B) {
+			l, err := limiter.NewLocalLimiter(limiter.LocalConfig{Shards: shards})
+			if err != nil {
+				b.Fatal(err)
+			}
+			dual := l.Dual()
+			var next atomic.Int64
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for i := int(next.Add(7919)); pb.Next(); i++ {
+					_, _, _, _ = dual.AllowDual(keys[i%tenants], 600, users[i%tenants], 60)
+				}
 			})
 		})
 	}
 }
 
-// BenchmarkAllowed is calls that are all counted: the clock goes as fast as they come.
-func BenchmarkAllowed(b *testing.B) {
-	var micros atomic.Int64
-	l, err := limiter.NewLocalLimiter(limiter.LocalConfig{Window: time.Second, Clock: func() int64 { return micros.Add(10_000) }})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
+// BenchmarkMemory reports what a key costs, of a million addresses with one call
+// each.
+func BenchmarkMemory(b *testing.B) {
+	const addresses = 1_000_000
+	keys := limitkey.NewRandom()
 	for b.Loop() {
-		_, _, _, _ = l.Dual().AllowDual("rl:{acme}", 600, "rl:{acme}:user:ann", 600)
+		l, _ := local(b, limiter.LocalConfig{MaxAddressKeys: 2 * addresses})
+		base := heap()
+		for n := range addresses {
+			if allowed, _, err := l.Allow(keysOf(b, keys, identity.Principal{}, address(n)).Outer, 30); !allowed {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(heap()-base)/addresses, "B/key")
+		runtime.KeepAlive(l)
 	}
 }

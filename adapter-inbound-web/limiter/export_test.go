@@ -5,8 +5,10 @@ func (l *LocalLimiter) Drop(keys ...string) {
 	for _, key := range keys {
 		s := l.shardOf(key)
 		s.mu.Lock()
-		if logs := s.stores[kindOf(key)]; logs.entries.byKey[key] != nil {
-			logs.drop(logs.entries.byKey[key])
+		logs := s.stores[kindOf(key)]
+		if log, ok := logs.logs.Peek(key); ok {
+			logs.logs.Remove(key)
+			logs.forget(log)
 		}
 		s.mu.Unlock()
 	}

@@ -12,7 +12,7 @@ import (
 
 // LocalLimiter is a RateLimiter whose logs are in this process, in bounded memory.
 // It counts for this process alone. It is safe for concurrent use; the zero
-// LocalLimiter answers ErrUnavailable.
+// LocalLimiter, and nil, answers ErrUnavailable.
 type LocalLimiter struct {
 	window time.Duration
 	clock  func() int64
@@ -28,7 +28,7 @@ type LocalLimiter struct {
 // LocalDualLimiter is a DualLayerLimiter over the logs of a LocalLimiter, which
 // [LocalLimiter.Dual] makes: single and dual calls of a tenant count together, and
 // one lock decides both layers. It is safe for concurrent use; the zero
-// LocalDualLimiter answers ErrUnavailable.
+// LocalDualLimiter, and nil, answers ErrUnavailable.
 type LocalDualLimiter struct{ logs *LocalLimiter }
 
 // NewLocalLimiter checks c, or returns one error that lists every violation.
@@ -91,7 +91,10 @@ func (d *LocalDualLimiter) AllowDualContext(ctx context.Context, tenantKey strin
 	if err := slidinglog.CheckDual(tenantKey, tenantLimit, userKey, userLimit); err != nil {
 		return slidinglog.Verdict{}, err
 	}
-	l := d.logs
+	var l *LocalLimiter
+	if d != nil {
+		l = d.logs
+	}
 	if err := l.ready(ctx); err != nil {
 		return slidinglog.Verdict{}, err
 	}

@@ -3,6 +3,8 @@ package limiter_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,8 +94,26 @@ func TestLocal_zeroValuesAreUnavailable(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want ErrUnavailable", sentence, allowed, err)
 		}
 	}
-	if allowed, _, _, err := new(limiter.LocalDualLimiter).AllowDual("{t}", 1, "{t}u", 1); allowed || !errors.Is(err, slidinglog.ErrUnavailable) {
-		t.Errorf("zero dual: got %v, %v; want ErrUnavailable", allowed, err)
+	var noDual *limiter.LocalDualLimiter
+	for sentence, d := range map[string]*limiter.LocalDualLimiter{"nil": noDual, "zero": new(limiter.LocalDualLimiter), "of nil": none.Dual()} {
+		if allowed, _, _, err := d.AllowDual("{t}", 1, "{t}u", 1); allowed || !errors.Is(err, slidinglog.ErrUnavailable) {
+			t.Errorf("%s dual: got %v, %v; want ErrUnavailable", sentence, allowed, err)
+		}
+	}
+}
+
+// TestLocal_countsUnderAnyLimit: a function may give limits that no configuration
+// would.
+func TestLocal_countsUnderAnyLimit(t *testing.T) {
+	l, _ := local(t, limiter.LocalConfig{})
+	for _, limit := range []int{100_000, 100_001, 1 << 31, math.MaxInt} {
+		key := fmt.Sprintf("rl:{%d}", limit)
+		if allowed, left, err := l.Allow(key, limit); !allowed || left != limit-1 || err != nil {
+			t.Errorf("limit %d: got %v, %d left, %v", limit, allowed, left, err)
+		}
+		if allowed, tenantLeft, userLeft, err := l.Dual().AllowDual(key, limit, key+":user:u", limit); !allowed || tenantLeft != limit-2 || userLeft != limit-1 || err != nil {
+			t.Errorf("limit %d, dual: got %v, %d and %d left, %v", limit, allowed, tenantLeft, userLeft, err)
+		}
 	}
 }
 
@@ -163,8 +183,9 @@ func TestLocal_freesMemoryWithoutTraffic(t *testing.T) {
 }
 
 func TestSweep_changesNoAnswer(t *testing.T) {
-	l, hand := local(t, limiter.LocalConfig{Window: time.Second})
-	kept, _ := local(t, limiter.LocalConfig{Window: time.Second, Clock: hand.now})
+	const window = 3 * time.Second
+	l, hand := local(t, limiter.LocalConfig{Window: window})
+	kept, _ := local(t, limiter.LocalConfig{Window: window, Clock: hand.now})
 	for i := range 3000 {
 		hand.advance(time.Duration(i*i%997) * 7 * time.Millisecond)
 		l.Sweep()
@@ -174,7 +195,7 @@ func TestSweep_changesNoAnswer(t *testing.T) {
 			t.Fatalf("call %d: got %+v, %v; want %+v", i, got, err, want)
 		}
 	}
-	hand.advance(2*time.Second + time.Microsecond)
+	hand.advance(window + time.Second + time.Microsecond)
 	if l.Sweep(); l.Keys() != 0 {
 		t.Errorf("%d keys are left, want none", l.Keys())
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,6 +59,26 @@ func TestLocal_aMillionAddressesEvictNoTenant(t *testing.T) {
 		t.Errorf("the full tenant: got %v, %d, %d, %v; want it to be full still", allowed, tenantLeft, userLeft, err)
 	}
 	runtime.KeepAlive(l)
+}
+
+func TestLocal_aFloodOfAddressesEvictsNobodyElse(t *testing.T) {
+	l, _ := local(t, limiter.LocalConfig{Shards: 1, MaxKeys: 2, MaxAddressKeys: 4})
+	full := func() bool {
+		allowed, tenantLeft, userLeft, err := l.Dual().AllowDual("rl:{acme}", 2, "rl:{acme}:user:ann", 1)
+		return err == nil && !allowed && tenantLeft == 1 && userLeft == 0
+	}
+	if full() {
+		t.Fatal("denied")
+	}
+	for n := range 1000 {
+		_, _, _ = l.Allow(fmt.Sprintf("rl:anon:%022d", n), 1)
+	}
+	if !full() {
+		t.Error("the user or its tenant began afresh")
+	}
+	if n := l.Keys(); n != 2+4 {
+		t.Errorf("%d keys, want 6", n)
+	}
 }
 
 func TestLocal_aFloodOfUsersEvictsNoTenant(t *testing.T) {
@@ -123,6 +141,9 @@ func TestLocal_oneTenantMayFillTheRoomButTakesNoOthersPart(t *testing.T) {
 	for n := range 20 * room {
 		user("rl:{loud}", n)
 	}
+	if users := l.Keys() - 1 - len(quiet); users != room {
+		t.Errorf("%d users are kept, want as many as there is room for", users)
+	}
 	for _, name := range quiet {
 		if user(name, 0) {
 			t.Errorf("the user of %s began afresh", name)
@@ -170,67 +191,6 @@ func TestLocal_logsAreBoundedTogether(t *testing.T) {
 	}
 	if allowed, _, _ := l.Allow("rl:{huge}", 2*bound); allowed || l.Keys() > 2 {
 		t.Errorf("the log of a call under way was cut: allowed %v, %d keys", allowed, l.Keys())
-	}
-}
-
-// atOnce runs n goroutines that begin together.
-func atOnce(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	barrier := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-barrier
-			do(i)
-		})
-	}
-	close(barrier)
-	wg.Wait()
-}
-
-func TestLocal_ofManyFirstCallsOneIsAllowed(t *testing.T) {
-	l, _ := local(t, limiter.LocalConfig{Shards: 1, MaxKeys: 8, MaxAddressKeys: 8})
-	for round := range 1000 {
-		key := fmt.Sprintf("rl:{new-%d}", round)
-		var allowed atomic.Int64
-		atOnce(200, func(int) {
-			if ok, _, _ := l.Allow(key, 1); ok {
-				allowed.Add(1)
-			}
-		})
-		if n := allowed.Load(); n != 1 {
-			t.Fatalf("%s: %d allowed, want 1", key, n)
-		}
-	}
-	if n := l.Keys(); n != 8 {
-		t.Errorf("%d keys, want 8", n)
-	}
-}
-
-func TestLocal_manyKeysAtOnceEachCountTheirOwn(t *testing.T) {
-	const goroutines, each = 64, 1000
-	l, _ := local(t, limiter.LocalConfig{})
-	keys := limitkey.NewRandom()
-	atOnce(goroutines, func(g int) {
-		for n := range each {
-			p := identity.Principal{Tenant: fmt.Sprintf("t%d", g), User: fmt.Sprintf("u%d", n)}
-			k, err := keys.Keys(p, netip.Prefix{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			var allowed int
-			for range 4 {
-				if ok, _, _, _ := l.Dual().AllowDual(k.Outer, 1<<20, k.Inner, 3); ok {
-					allowed++
-				}
-			}
-			if allowed != 3 {
-				t.Errorf("%s: %d allowed, want 3", k.Inner, allowed)
-			}
-		}
-	})
-	if n := l.Keys(); n != goroutines*each+goroutines {
-		t.Errorf("%d keys, want %d", n, goroutines*each+goroutines)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,18 +45,49 @@ func TestScripted_givesItsAnswersInOrder(t *testing.T) {
 	}
 }
 
-func ExampleLocalLimiter() {
-	single, err := limiter.NewLocalLimiter(limiter.LocalConfig{})
-	if err != nil {
-		panic(err)
+// TestRefusals_areOneErrorOfEveryLimiter: a caller cannot tell by a bad call which
+// implementation it has.
+func TestRefusals_areOneErrorOfEveryLimiter(t *testing.T) {
+	l, _ := local(t, limiter.LocalConfig{})
+	long := strings.Repeat("k", slidinglog.MaxKeyLen+1)
+	scripted := limiter.NewScripted(limiter.Allowing(1, 1))
+	for _, call := range []limiter.Call{
+		{TenantKey: ""},
+		{TenantKey: long},
+		{TenantKey: "rl:{a}", TenantLimit: -1},
+		called("", 1, "rl:{a}:user:u", 1),
+		called("rl:{a}", 1, "{a}"+long, 1),
+		called("rl:{a}", -1, "rl:{a}:user:u", 1),
+		called("rl:{a}", 1, "rl:{a}:user:u", -1),
+		called("rl:{a}", 1, "rl:{a}", 1),
+		called("rl:{a}", 1, "rl:{b}:user:u", 1),
+		called("rl:{a}", 1, "rl:a:user:u", 1),
+		called("rl:anon:a", 1, "rl:anon:b", 1),
+		called("rl:{}", 1, "rl:{}:user:u", 1),
+	} {
+		want, got := make([]error, 2), make([]error, 2)
+		if call.UserKey == "" {
+			_, _, want[0] = l.Allow(call.TenantKey, call.TenantLimit)
+			_, want[1] = l.AllowContext(t.Context(), call.TenantKey, call.TenantLimit)
+			_, _, got[0] = scripted.Allow(call.TenantKey, call.TenantLimit)
+			_, got[1] = scripted.AllowContext(t.Context(), call.TenantKey, call.TenantLimit)
+		} else {
+			_, _, _, want[0] = l.Dual().AllowDual(call.TenantKey, call.TenantLimit, call.UserKey, call.UserLimit)
+			_, want[1] = l.Dual().AllowDualContext(t.Context(), call.TenantKey, call.TenantLimit, call.UserKey, call.UserLimit)
+			_, _, _, got[0] = scripted.AllowDual(call.TenantKey, call.TenantLimit, call.UserKey, call.UserLimit)
+			_, got[1] = scripted.AllowDualContext(t.Context(), call.TenantKey, call.TenantLimit, call.UserKey, call.UserLimit)
+		}
+		for i := range want {
+			if !errors.Is(want[i], slidinglog.ErrInvalid) || fmt.Sprint(got[i]) != fmt.Sprint(want[i]) {
+				t.Errorf("%.40v: got %v of the scripted, %v of the local limiter", call, got[i], want[i])
+			}
+		}
 	}
-	dual := single.Dual()
-	for range 2 {
-		fmt.Println(dual.AllowDual("rl:{acme}", 3, "rl:{acme}:user:ann", 1))
+	if l.Keys() != 0 || scripted.Left() != 1 {
+		t.Errorf("%d keys, %d answers left; want that nothing was done", l.Keys(), scripted.Left())
 	}
-	fmt.Println(single.Allow("rl:{acme}", 3))
-	// Output:
-	// true 2 0 <nil>
-	// false 2 0 <nil>
-	// true 1 <nil>
+}
+
+func called(tenantKey string, tenantLimit int, userKey string, userLimit int) limiter.Call {
+	return limiter.Call{TenantKey: tenantKey, TenantLimit: tenantLimit, UserKey: userKey, UserLimit: userLimit}
 }

@@ -75,7 +75,7 @@ func (s *shard) relieve(k kind) (relieved bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.stores[k].excessive() {
-		s.stores[k].drop(s.stores[k].entries.oldest())
+		s.stores[k].dropOldest()
 		relieved = true
 	}
 	return relieved

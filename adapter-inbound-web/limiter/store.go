@@ -1,8 +1,11 @@
 package limiter
 
 import (
+	"math"
 	"strings"
 	"sync/atomic"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/edgelimit/edgelimit/shared-contract/slidinglog"
 )
@@ -27,38 +30,52 @@ func (b *budget) overCalls() bool { return b.calls.Load() > b.maxCalls }
 
 // store is the logs of one kind in one shard, under the shard's lock.
 type store struct {
-	entries *lru
-	calls   int64
-	budget  *budget
+	logs   *simplelru.LRU[string, *slidinglog.Log]
+	calls  int64
+	budget *budget
 }
 
-func newStore(b *budget) *store { return &store{entries: newLRU(), budget: b} }
+// newStore makes a store that only its budget bounds.
+func newStore(b *budget) *store {
+	logs, err := simplelru.NewLRU[string, *slidinglog.Log](math.MaxInt, nil)
+	if err != nil {
+		panic(err) // of a size below 1 alone
+	}
+	return &store{logs: logs, budget: b}
+}
 
 // find is the log of key, or else fresh: nothing is kept of a call that is denied.
 func (s *store) find(key string, fresh *slidinglog.Log) *slidinglog.Log {
-	if e := s.entries.use(key); e != nil {
-		return &e.log
+	if log, ok := s.logs.Get(key); ok {
+		return log
 	}
 	return fresh
 }
 
 // keep accounts for a log that has counted a call and had memory for before calls
-// until then. If it is fresh, it is moved to an entry under a copy of key, which
+// until then. If it is fresh, it is moved to the store under a copy of key, which
 // may be a piece of a larger string.
 func (s *store) keep(key string, log, fresh *slidinglog.Log, before int) {
 	if grown := log.Cap() - before; grown != 0 {
 		s.account(grown)
 	}
 	if log == fresh {
-		s.entries.add(&entry{key: strings.Clone(key), log: *fresh})
+		kept := *fresh
+		s.logs.Add(strings.Clone(key), &kept)
 		s.budget.keys.Add(1)
 	}
 }
 
-func (s *store) drop(e *entry) {
-	s.entries.remove(e)
+func (s *store) dropOldest() {
+	if _, log, ok := s.logs.RemoveOldest(); ok {
+		s.forget(log)
+	}
+}
+
+// forget accounts for a log that is gone.
+func (s *store) forget(log *slidinglog.Log) {
 	s.budget.keys.Add(-1)
-	s.account(-e.log.Cap())
+	s.account(-log.Cap())
 }
 
 func (s *store) account(calls int) {
@@ -69,7 +86,7 @@ func (s *store) account(calls int) {
 // excessive tells whether a log should go, so that others have room. The latest
 // two stay: they are what one call may be using, and hold the largest limits.
 func (s *store) excessive() bool {
-	held, b := int64(s.entries.len()), s.budget
+	held, b := int64(s.logs.Len()), s.budget
 	return held > minShardKeys &&
 		(b.overKeys() && held > b.maxKeys/b.shards || b.overCalls() && s.calls > b.maxCalls/b.shards)
 }
@@ -77,10 +94,10 @@ func (s *store) excessive() bool {
 // sweep drops what has counted its last call before, from the end of the line to
 // the first that has not.
 func (s *store) sweep(before int64) {
-	for e := s.entries.oldest(); e != nil; e = s.entries.oldest() {
-		if newest, _ := e.log.Newest(); newest >= before {
+	for _, log, ok := s.logs.GetOldest(); ok; _, log, ok = s.logs.GetOldest() {
+		if newest, _ := log.Newest(); newest >= before {
 			return
 		}
-		s.drop(e)
+		s.dropOldest()
 	}
 }

@@ -3,6 +3,7 @@ package limitkey_test
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -45,6 +46,37 @@ func TestKeys_ofPrincipals(t *testing.T) {
 	}
 }
 
+func TestKeys_idsHaveAtMost256BytesOnceEscaped(t *testing.T) {
+	fits := map[string]bool{
+		strings.Repeat("i", 256):            true,
+		strings.Repeat("i", 257):            false,
+		strings.Repeat("{", 85) + "i":       true,
+		strings.Repeat("{", 85) + "ii":      false,
+		strings.Repeat("{", 86):             false,
+		strings.Repeat("\x00", 85):          true,
+		strings.Repeat("\xff\n", 43):        false,
+		strings.Repeat("é", 42):             true,  // 6 bytes each
+		strings.Repeat("é", 43):             false, // 258
+		strings.Repeat("i", 10_000):         false,
+		strings.Repeat("}:user:x\n", 1_000): false,
+	}
+	for id, want := range fits {
+		for _, p := range []identity.Principal{{Tenant: id}, {Tenant: "acme", User: id}, {Tenant: "acme", Key: id}, {Tenant: id, User: id}} {
+			keys, err := builder(t).Keys(p, netip.Prefix{})
+			if !want {
+				if !errors.Is(err, limitkey.ErrLongID) || keys != (limitkey.Keys{}) {
+					t.Errorf("%.12q... of %d bytes: got %+v, %v; want ErrLongID", id, len(id), keys, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%.12q... of %d bytes: %v", id, len(id), err)
+			}
+			holds(t, p, keys)
+		}
+	}
+}
+
 func TestKeys_refusesWhatHasNone(t *testing.T) {
 	long := strings.Repeat("u", 257)
 	for _, row := range []struct {
@@ -53,11 +85,8 @@ func TestKeys_refusesWhatHasNone(t *testing.T) {
 		want      error
 	}{
 		{"no tenant", identity.Principal{User: "ann"}, limitkey.ErrEmptyID},
-		{"a tenant of 257 bytes", identity.Principal{Tenant: long}, limitkey.ErrLongID},
-		{"a user of 257 bytes", identity.Principal{Tenant: "acme", User: long}, limitkey.ErrLongID},
-		{"a key of 257 bytes", identity.Principal{Tenant: "acme", Key: long}, limitkey.ErrLongID},
-		{"a user of 86 escapes", identity.Principal{Tenant: "acme", User: strings.Repeat("%", 86)}, limitkey.ErrLongID},
-		{"a user of 10 kB", identity.Principal{Tenant: "acme", User: strings.Repeat("\x00", 10_000)}, limitkey.ErrLongID},
+		{"a key without a tenant", identity.Principal{Key: "k1"}, limitkey.ErrEmptyID},
+		{"a long tenant", identity.Principal{Tenant: long}, limitkey.ErrLongID},
 		{"nobody from nowhere", identity.Principal{}, limitkey.ErrNoAddress},
 	} {
 		keys, err := builder(t).Keys(row.principal, netip.Prefix{})
@@ -177,6 +206,70 @@ func TestKeys_noTwoTuplesOfHostilePartsShareOne(t *testing.T) {
 				}
 				seen[keys] = p
 			}
+		}
+	}
+}
+
+// TestKeys_noTwoRandomTuplesShareOne draws ids of few pieces, so that many are
+// almost alike.
+func TestKeys_noTwoRandomTuplesShareOne(t *testing.T) {
+	const drawn = 100_000
+	pieces := []string{"", "a", "b", ":", "{", "}", "%", "%3A", "%253A", "\x00", "\n", "\xff", "é", "user", "key", ":user:a", "}:key:"}
+	random := rand.New(rand.NewPCG(7, 7))
+	id := func() string {
+		var s string
+		for range random.IntN(4) {
+			s += pieces[random.IntN(len(pieces))]
+		}
+		return s
+	}
+	b, seen := builder(t), map[string]identity.Principal{}
+	for range drawn {
+		p := identity.Principal{Tenant: id(), User: id()}
+		if random.IntN(2) == 0 {
+			p.User, p.Key = "", p.User
+		}
+		keys, err := b.Keys(p, netip.Prefix{})
+		if err != nil {
+			if p.Tenant != "" {
+				t.Errorf("%q: %v", p, err)
+			}
+			continue
+		}
+		holds(t, p, keys)
+		named := keys.Inner
+		if named == "" {
+			named = keys.Outer
+		}
+		if other, taken := seen[named]; taken && other != p {
+			t.Fatalf("%q and %q share %s", p, other, named)
+		}
+		seen[named] = p
+	}
+	if len(seen) < drawn/4 {
+		t.Errorf("%d different keys, want many more", len(seen))
+	}
+}
+
+func TestKeys_noTwoAddressesShareOne(t *testing.T) {
+	b, seen := builder(t), map[string]netip.Prefix{}
+	for n := range 20_000 {
+		for _, client := range []netip.Prefix{
+			netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 32),
+			netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 14: byte(n >> 8), 15: byte(n)}), 128),
+			netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 6: byte(n >> 8), 7: byte(n)}), 64),
+		} {
+			keys, err := b.Keys(identity.Principal{}, client)
+			if err != nil || keys.Inner != "" {
+				t.Fatalf("%v: got %+v, %v", client, keys, err)
+			}
+			if other, taken := seen[keys.Outer]; taken && other != client {
+				t.Fatalf("%v and %v share %s", client, other, keys.Outer)
+			}
+			if _, tagged := slidinglog.Tag(keys.Outer); tagged || limitkey.IsTenant(keys.Outer) || slidinglog.Check(keys.Outer, 1) != nil {
+				t.Fatalf("%v: the key is %s, want one without a tag", client, keys.Outer)
+			}
+			seen[keys.Outer] = client
 		}
 	}
 }

@@ -3,7 +3,6 @@ package middleware_test
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -220,27 +219,4 @@ func TestRateLimit_aSlowHandlerHoldsNobodyUp(t *testing.T) {
 	}
 	close(end)
 	stream.Wait()
-}
-
-func ExampleRateLimitMiddleware() {
-	single, err := limiter.NewLocalLimiter(limiter.LocalConfig{})
-	if err != nil {
-		panic(err)
-	}
-	var t testing.T
-	m := inbound(&t, nil) // with a resolver and a builder of keys
-	m.Limiter, m.DualLayerLimiter = single, single.Dual()
-	m.Limits = func(identity.Principal) middleware.Limits { return middleware.Limits{Tenant: 600, User: 1} }
-
-	router := chi.NewRouter()
-	router.Use(m.Handler)
-	router.Get("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
-	for _, user := range []string{"ann", "ann", "bob"} {
-		res := do(router, from(identity.Principal{Tenant: "acme", User: user}))
-		fmt.Printf("%s: %d, retry after %q\n", user, res.StatusCode, res.Header.Get("Retry-After"))
-	}
-	// Output:
-	// ann: 200, retry after ""
-	// ann: 429, retry after "60"
-	// bob: 200, retry after ""
 }

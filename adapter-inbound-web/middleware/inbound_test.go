@@ -238,6 +238,8 @@ func TestRateLimit_preflight(t *testing.T) {
 		{"or counted", middleware.CountPreflight, "OPTIONS", []string{"Origin", "Access-Control-Request-Method"}, true},
 		{"OPTIONS without an origin is none", middleware.ExemptPreflight, "OPTIONS", []string{"Access-Control-Request-Method"}, true},
 		{"nor is OPTIONS without a method", middleware.ExemptPreflight, "OPTIONS", []string{"Origin"}, true},
+		{"nor is OPTIONS with an empty origin", middleware.ExemptPreflight, "OPTIONS", []string{"Origin empty", "Access-Control-Request-Method"}, true},
+		{"nor is OPTIONS with an empty method", middleware.ExemptPreflight, "OPTIONS", []string{"Origin", "Access-Control-Request-Method empty"}, true},
 		{"nor GET with both", middleware.ExemptPreflight, "GET", []string{"Origin", "Access-Control-Request-Method"}, true},
 	} {
 		t.Run(row.sentence, func(t *testing.T) {
@@ -247,7 +249,8 @@ func TestRateLimit_preflight(t *testing.T) {
 			r := from(nobody)
 			r.Method = row.method
 			for _, name := range row.headers {
-				r.Header.Set(name, "PUT")
+				bare, empty := strings.CutSuffix(name, " empty")
+				r.Header.Set(bare, map[bool]string{false: "PUT", true: ""}[empty])
 			}
 			res := do(m.Handler(http.HandlerFunc(ok)), r)
 			if counted := len(script.Calls()) == 1; counted != row.counted || (res.StatusCode == 200) == row.counted {

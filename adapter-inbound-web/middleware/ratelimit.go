@@ -74,8 +74,9 @@ type LocalFallback struct {
 	Replicas int
 }
 
-// Preflight is what becomes of an OPTIONS request with Origin and
-// Access-Control-Request-Method, which browsers send of their own accord.
+// Preflight is what becomes of an OPTIONS request with an Origin and an
+// Access-Control-Request-Method, which browsers send of their own accord. OPTIONS
+// without either is a request like any other.
 type Preflight int
 
 // The choices.
@@ -127,7 +128,7 @@ func (m RateLimitMiddleware) Handler(next http.Handler) http.Handler {
 }
 
 func isPreflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && len(r.Header["Origin"]) > 0 && len(r.Header["Access-Control-Request-Method"]) > 0
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
 // absent tells whether an interface is nil or holds a nil pointer or the like.

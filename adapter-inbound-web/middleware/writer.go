@@ -46,15 +46,23 @@ func (w *writer) WriteString(s string) (int, error) {
 // FlushError is what http.ResponseController flushes by. Without it the
 // controller would flush below, and send the header past commit.
 func (w *writer) FlushError() error {
-	w.commit()
-	return http.NewResponseController(w.ResponseWriter).Flush()
+	w.prepare()
+	err := http.NewResponseController(w.ResponseWriter).Flush()
+	w.sent = w.sent || err == nil
+	return err
 }
 
-func (w *writer) commit() {
+// prepare makes the header ready for a call below that may send it, or nothing.
+func (w *writer) prepare() {
 	if !w.sent {
-		w.sent = true
 		w.told.setHeaders(w.Header())
 	}
+}
+
+// commit makes the header ready for a call below that sends it.
+func (w *writer) commit() {
+	w.prepare()
+	w.sent = true
 }
 
 // inform puts the fields back after the informational response: a handler that
@@ -123,17 +131,17 @@ func (f flusher) Flush() {
 type hijacker struct{ to *writer }
 
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	if !h.to.sent {
-		h.to.told.setHeaders(h.to.Header())
-	}
+	h.to.prepare()
 	return h.to.ResponseWriter.(http.Hijacker).Hijack()
 }
 
 type readerFrom struct{ to *writer }
 
 func (r readerFrom) ReadFrom(src io.Reader) (int64, error) {
-	r.to.commit()
-	return r.to.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
+	r.to.prepare()
+	n, err := r.to.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
+	r.to.sent = r.to.sent || n > 0
+	return n, err
 }
 
 type pusher struct{ to *writer }
