@@ -32,11 +32,17 @@ func open(t *testing.T, c duallog.Config) *duallog.RedisLimiter {
 func onServer(server *redistest.Server) slidinglogtest.Harness {
 	return slidinglogtest.Harness{New: func(t *testing.T, window time.Duration) slidinglogtest.Limiters {
 		var now atomic.Int64
-		limiter := open(t, configFor(server.Addr(), window))
+		link := redistest.NewLink(t, server.Addr())
+		limiter := open(t, configFor(link.Addr(), window))
 		limiter.SetClock(now.Load)
 		return slidinglogtest.Limiters{
 			Single: limiter, Dual: limiter.Dual(), SetNow: now.Store,
 			Drop: func(keys ...string) { server.Do(t, append([]string{"DEL"}, keys...)...) },
+			Lose: func() func() {
+				link.Refuse()
+				link.Cut()
+				return link.Heal
+			},
 		}
 	}}
 }
@@ -50,5 +56,9 @@ func TestVectors_byTheLimiters(t *testing.T) {
 }
 
 func TestWalk_agreesWithTheModel(t *testing.T) {
-	slidinglogtest.Walk(t, onServer(redistest.Start(t)), 1, 4000)
+	coverage := slidinglogtest.Walk(t, onServer(redistest.Start(t)), 1, 4000)
+	t.Logf("\n%s", coverage.Report())
+	if err := coverage.Check(100); err != nil {
+		t.Error(err)
+	}
 }

@@ -52,11 +52,11 @@ func (p probe) Verify(ctx context.Context, s coordination.Sender) error {
 		return err
 	}
 	if failed, ok := reply.AsServerError(bySource); ok {
-		need := fmt.Sprintf("the log program is refused, perhaps for want of ZADD on keys rl:*: %s", failed.Text)
-		if certainty.OfServerError(failed.Code) == certainty.Program {
-			return &coordination.RefusedError{Code: "NOPERM", Need: need}
+		if certainty.OfServerError(failed.Code) != certainty.Program {
+			return refusedRight("EVAL", bySource)
 		}
-		return &coordination.RefusedError{Code: failed.Code, Need: need}
+		need := fmt.Sprintf("the log program is refused, perhaps for want of ZADD on keys rl:*: %s", failed.Text)
+		return &coordination.RefusedError{Code: "NOPERM", Need: need}
 	}
 	if status, _, err := reply.DecodeLog(bySource, 2, 2); err != nil || status != model.Allowed {
 		return &coordination.RefusedError{Need: fmt.Sprintf("the log program does not run on this server: %q", bySource)}

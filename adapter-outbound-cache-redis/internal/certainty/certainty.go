@@ -43,7 +43,7 @@ type Result struct {
 	Refusal    Refusal // when Refused
 	Raw        []byte  // when Answered; nil when the reply could not be read
 	TimedOut   bool    // when Unanswered: the fixed command timeout passed
-	CallerLeft bool    // when Unanswered: the caller did not wait for the end
+	CallerLeft bool    // the caller did not wait for the end, or left the line for a connection
 	Err        error   // the cause, for operators only; may be nil
 }
 

@@ -40,14 +40,22 @@ func logContradiction(status model.Status, n [5]int64, limits []int) error {
 	if (status == model.Allowed) != (n[2] == 0) {
 		return errors.New("a retry-after with ALLOWED, or DENIED without")
 	}
+	full := false // a layer has nothing left
 	for i := range 2 {
-		limit := 0
+		limit := int64(0)
 		if i < len(limits) {
-			limit = limits[i]
+			limit = int64(limits[i])
+			full = full || n[i] == 0
 		}
-		if n[i] > int64(limit) || i >= len(limits) && n[i+3] != 0 {
+		switch remaining, resetAfter := n[i], n[i+3]; {
+		case remaining > limit, i >= len(limits) && resetAfter != 0:
 			return errors.New("a layer's numbers are not of its limit")
+		case status == model.Allowed && i < len(limits) && (remaining == limit || resetAfter == 0):
+			return errors.New("ALLOWED, and a layer has counted nothing")
 		}
+	}
+	if status == model.Denied && !full {
+		return errors.New("DENIED, and every layer has something left")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package slidinglogtest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"testing"
@@ -68,6 +69,34 @@ var faults = map[string]func(m *memory, outerKey string, outerLimit int, innerKe
 	"a failure that allows": func(m *memory, outerKey string, outerLimit int, innerKey string, innerLimit int) (slidinglog.Verdict, error) {
 		v, err := m.AllowDualContext(context.Background(), outerKey, outerLimit, innerKey, innerLimit)
 		v.Allowed = v.Allowed || err != nil
+		return v, err
+	},
+	"an outage that denies": func(m *memory, outerKey string, outerLimit int, innerKey string, innerLimit int) (slidinglog.Verdict, error) {
+		v, err := m.AllowDualContext(context.Background(), outerKey, outerLimit, innerKey, innerLimit)
+		if errors.Is(err, slidinglog.ErrUnavailable) {
+			err = nil
+		}
+		return v, err
+	},
+	"an outage with numbers beside its error": func(m *memory, outerKey string, outerLimit int, innerKey string, innerLimit int) (slidinglog.Verdict, error) {
+		v, err := m.AllowDualContext(context.Background(), outerKey, outerLimit, innerKey, innerLimit)
+		if errors.Is(err, slidinglog.ErrUnavailable) {
+			v.Outer.Remaining = outerLimit
+		}
+		return v, err
+	},
+	"an outage that counts what it calls unavailable": func(m *memory, outerKey string, outerLimit int, innerKey string, innerLimit int) (slidinglog.Verdict, error) {
+		v, err := m.AllowDualContext(context.Background(), outerKey, outerLimit, innerKey, innerLimit)
+		if errors.Is(err, slidinglog.ErrUnavailable) {
+			_, _ = slidinglog.AllowDual(m.window, m.now, m.at(outerKey), outerLimit, m.at(innerKey), innerLimit)
+		}
+		return v, err
+	},
+	"an outage in which what was counted is lost": func(m *memory, outerKey string, outerLimit int, innerKey string, innerLimit int) (slidinglog.Verdict, error) {
+		v, err := m.AllowDualContext(context.Background(), outerKey, outerLimit, innerKey, innerLimit)
+		if errors.Is(err, slidinglog.ErrUnavailable) {
+			m.drop(outerKey, innerKey)
+		}
 		return v, err
 	},
 }

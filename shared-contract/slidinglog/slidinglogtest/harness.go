@@ -35,6 +35,10 @@ type Limiters struct {
 	// Drop removes the logs of keys as an expiry does. It is nil where it
 	// cannot be done; the vectors are then run with kept logs alone.
 	Drop func(keys ...string)
+
+	// Lose makes the store unreachable, with all that it holds, until restore is
+	// called. It is nil where there is no store to lose.
+	Lose func() (restore func())
 }
 
 // Harness is what the suites need to know of an implementation.
@@ -45,8 +49,9 @@ type Harness struct {
 	New func(t *testing.T, window time.Duration) Limiters
 }
 
-// Run holds an implementation against the table of scenarios, the refusals and
-// the promises about calls at once. Each promise is a subtest, named as a sentence.
+// Run holds an implementation against the table of scenarios, the refusals, the
+// promises about calls at once and, if the harness can lose the store, those about
+// an outage. Each promise is a subtest, named as a sentence.
 func Run(t *testing.T, h Harness) {
 	for _, s := range scenarios {
 		t.Run(s.sentence, func(t *testing.T) {
@@ -60,6 +65,9 @@ func Run(t *testing.T, h Harness) {
 	for _, check := range rushes {
 		t.Run(check.sentence, func(t *testing.T) { check.hold(t, h) })
 	}
+	t.Run("a store that is gone allows nothing, and once it is back it serves by what it had counted", func(t *testing.T) {
+		holdOutage(t, h)
+	})
 }
 
 // startMicros is where the clock of every check begins: 2026-01-01 00:00 UTC.

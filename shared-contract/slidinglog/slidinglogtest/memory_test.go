@@ -16,12 +16,13 @@ type memory struct {
 
 	mu   sync.Mutex
 	now  int64
+	gone bool
 	logs map[string]*slidinglog.Log
 }
 
 func newMemory(_ *testing.T, window time.Duration) slidinglogtest.Limiters {
 	m := &memory{window: window, logs: map[string]*slidinglog.Log{}}
-	return slidinglogtest.Limiters{Single: m, Dual: m, SetNow: m.setNow, Drop: m.drop}
+	return slidinglogtest.Limiters{Single: m, Dual: m, SetNow: m.setNow, Drop: m.drop, Lose: m.lose}
 }
 
 func (m *memory) setNow(nowMicros int64) {
@@ -38,6 +39,18 @@ func (m *memory) drop(keys ...string) {
 	}
 }
 
+// lose makes m like a store that cannot be reached.
+func (m *memory) lose() (restore func()) {
+	m.setGone(true)
+	return func() { m.setGone(false) }
+}
+
+func (m *memory) setGone(gone bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gone = gone
+}
+
 func (m *memory) at(key string) *slidinglog.Log {
 	if m.logs[key] == nil {
 		m.logs[key] = &slidinglog.Log{}
@@ -51,6 +64,9 @@ func (m *memory) AllowContext(_ context.Context, key string, limit int) (sliding
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.gone {
+		return slidinglog.Verdict{}, slidinglog.ErrUnavailable
+	}
 	return slidinglog.Allow(m.window, m.now, m.at(key), limit)
 }
 
@@ -60,6 +76,9 @@ func (m *memory) AllowDualContext(_ context.Context, outerKey string, outerLimit
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.gone {
+		return slidinglog.Verdict{}, slidinglog.ErrUnavailable
+	}
 	return slidinglog.AllowDual(m.window, m.now, m.at(outerKey), outerLimit, m.at(innerKey), innerLimit)
 }
 
@@ -82,7 +101,11 @@ func TestRunVectors_theModelHolds(t *testing.T) {
 }
 
 func TestWalk_theModelHolds(t *testing.T) {
-	for seed := range uint64(8) {
-		slidinglogtest.Walk(t, slidinglogtest.Harness{New: newMemory}, seed, 5000)
+	for seed := range uint64(4) {
+		coverage := slidinglogtest.Walk(t, slidinglogtest.Harness{New: newMemory}, seed, 15_000)
+		t.Logf("seed %d:\n%s", seed, coverage.Report())
+		if err := coverage.Check(500); err != nil {
+			t.Error(err)
+		}
 	}
 }

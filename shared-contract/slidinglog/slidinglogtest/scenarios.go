@@ -84,6 +84,19 @@ var scenarios = []scenario{
 		single(3*time.Second, tenant, 2, no(58*time.Second, left(0, 59*time.Second))),
 		single(3*time.Second, tenant, 4, yes(left(0, minute))),
 	}},
+	{"either layer's limit lowered under way takes effect at once in a dual call", []step{
+		dual(0, 5, ann, 5, yes(left(4, minute), left(4, minute))),
+		dual(time.Second, 5, ann, 5, yes(left(3, minute), left(3, minute))),
+		dual(2*time.Second, 1, ann, 5, no(59*time.Second, left(0, 59*time.Second), left(3, 59*time.Second))),
+		dual(2*time.Second, 5, ann, 1, no(59*time.Second, left(3, 59*time.Second), left(0, 59*time.Second))),
+		dual(2*time.Second, 2, ann, 1, no(59*time.Second, left(0, 59*time.Second), left(0, 59*time.Second))),
+		dual(2*time.Second, 3, ann, 3, yes(left(0, minute), left(0, minute))),
+	}},
+	{"a limit raised under way takes effect at once", []step{
+		dual(0, 1, ann, 1, yes(left(0, minute), left(0, minute))),
+		dual(0, 1, ann, 1, no(minute, left(0, minute), left(0, minute))),
+		dual(0, 2, ann, 3, yes(left(0, minute), left(1, minute))),
+	}},
 	{"limit 0 denies", []step{
 		single(0, tenant, 0, no(minute, left(0, 0))),
 		dual(0, 0, ann, 5, no(minute, left(0, 0), left(5, 0))),
@@ -115,6 +128,14 @@ var scenarios = []scenario{
 		single(-minute, tenant, 2, no(2*minute, left(0, 2*minute))),
 		single(minute-micro, tenant, 2, no(time.Millisecond, left(0, time.Millisecond))),
 		single(minute, tenant, 2, yes(left(1, minute))),
+	}},
+	{"a clock one window back stands still for both layers", []step{
+		dual(0, 3, ann, 2, yes(left(2, minute), left(1, minute))),
+		dual(-minute, 3, ann, 2, yes(left(1, 2*minute), left(0, 2*minute))),
+		dual(-minute, 3, ann, 2, no(2*minute, left(1, 2*minute), left(0, 2*minute))),
+		dual(-minute-micro, 3, bob, 2, unsafe),
+		dual(-minute, 3, bob, 2, yes(left(0, 2*minute), left(1, 2*minute))),
+		dual(minute, 3, ann, 2, yes(left(2, minute), left(1, minute))),
 	}},
 	{"a clock more than one window back, by a microsecond or an hour, is not safe", []step{
 		dual(0, 2, ann, 2, yes(left(1, minute), left(1, minute))),

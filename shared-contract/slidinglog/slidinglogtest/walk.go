@@ -13,8 +13,9 @@ import (
 // the implementation must answer exactly as the model does: single and dual calls
 // of three users, limits of 0 to 7 that change under way, and a clock that rests,
 // meets windows to the microsecond, and also goes back, now and then too far. A
-// walk is the same for the same seed.
-func Walk(t *testing.T, h Harness, seed uint64, steps int) {
+// walk is the same for the same seed. It returns what it has come through.
+func Walk(t *testing.T, h Harness, seed uint64, steps int) Coverage {
+	var coverage Coverage
 	w := walk{
 		random: rand.New(rand.NewPCG(seed, 0)), limiters: h.New(t, walkWindow), keys: newKeyring(),
 		logs: map[string]*slidinglog.Log{}, now: startMicros,
@@ -23,15 +24,18 @@ func Walk(t *testing.T, h Harness, seed uint64, steps int) {
 		w.now += w.stride()
 		w.limiters.SetNow(w.now)
 		s := w.choose()
+		held := w.newest(s) > w.now
 		s.want = w.model(s)
 		got, want := byContext(t, w.limiters, w.keys, s)
 		if !want.is(got) {
 			t.Fatalf("seed %d, step %d of %d, %+v:\n got %+v\nwant %+v", seed, i+1, steps, s, got, want)
 		}
+		coverage.Count(Passed{Dual: s.inner != "", Held: held, Verdict: got.verdict, Err: got.err})
 		if errors.Is(got.err, slidinglog.ErrClockUnsafe) {
 			w.now += 2 * walkWindow.Microseconds() // or the walk would rest here
 		}
 	}
+	return coverage
 }
 
 const walkWindow = time.Second
@@ -56,7 +60,7 @@ func (w walk) stride() int64 {
 		return w.untilExpiry() + w.random.Int64N(3) - 1
 	case n < 85:
 		return w.random.Int64N(3 * window)
-	case n < 98:
+	case n < 90:
 		return -w.random.Int64N(window / 2)
 	default:
 		return -w.random.Int64N(3 * window)
@@ -80,6 +84,18 @@ func (w walk) choose() step {
 		return single(0, key, w.random.IntN(8), answer{})
 	}
 	return dual(0, w.random.IntN(8), key, w.random.IntN(8), answer{})
+}
+
+// newest is the time of the last call that a log of s holds, 0 if they hold none.
+func (w walk) newest(s step) int64 {
+	var newest int64
+	for _, key := range []string{s.outer, s.inner} {
+		if log := w.logs[key]; log != nil {
+			last, _ := log.Newest()
+			newest = max(newest, last)
+		}
+	}
+	return newest
 }
 
 func (w walk) model(s step) (a answer) {
