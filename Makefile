@@ -39,7 +39,7 @@ e2e: ## the built binary from outside: Redis, faults, signals, the README's comm
 
 walk: ## walks, two processes and the crowd, unraced, with what they covered and took printed
 	@cd shared-contract && go test -count=1 -v -run '^TestWalk' ./model
-	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -count=1 -v -run '^Test(Walk|Processes|Overload)' ./internal/program ./redislimit
+	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -count=1 -v -run '^Test(Walk|Processes|Overload)' ./internal/program ./redislimit ./duallog
 
 cluster: ## both limiters on a Redis Cluster of six processes: redirects, failovers, moving slots
 	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -race -tags cluster -run Cluster ./...
@@ -53,7 +53,7 @@ $(STATICCHECK):
 fuzz: ## every fuzz target, FUZZRUNS inputs each (500000)
 	@scripts/fuzz $(FUZZRUNS) $(MODULES) $(TOOLS)
 
-mutate: ## break programs and certainty code one line at a time; the tests must notice each
+mutate: ## break programs, certainty and limiters one line at a time; the tests must notice each
 	@server=$$(scripts/redis-server) && cd scripts/mutate && EDGELIMIT_REDIS_SERVER=$$server go run .
 
 drill: ## kill Redis under load, bring it back, count: writes docs/evidence/outage-drill.md
@@ -65,6 +65,6 @@ release-check: ## the drill's report is of this code and states the accepted ris
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
 
-ci: lint test walk mutate ## what .ci/run runs, with a short fuzz and a short drill
+ci: lint test walk cluster mutate ## what .ci/run runs, with a short fuzz and a short drill
 	@scripts/fuzz 30000 $(MODULES) $(TOOLS)
 	@scripts/outage-drill.sh -short

@@ -44,7 +44,7 @@ type Client struct {
 	verifier Verifier
 	logger   *slog.Logger
 	pool     *pool
-	breaker  *gobreaker.TwoStepCircuitBreaker[struct{}]
+	breaker  atomic.Pointer[breaker]
 
 	context   context.Context // ends with Close
 	cancel    context.CancelFunc
@@ -73,21 +73,38 @@ func Open(config Config, verifier Verifier) (*Client, error) {
 	c := &Client{config: config, verifier: verifier, logger: logger, attempted: make(chan struct{})}
 	c.context, c.cancel = context.WithCancel(context.Background())
 	c.pool = &pool{size: config.MaxInFlight, open: c.openPooled, unheard: c.countFailedDial}
-	c.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+	c.breaker.Store(c.newBreaker())
+	c.health.Store(&Health{Problems: []string{"no connection yet"}})
+	c.monitored.Go(c.monitor)
+	return c, nil
+}
+
+// breaker refuses calls while the server fails.
+type breaker = gobreaker.TwoStepCircuitBreaker[struct{}]
+
+func (c *Client) newBreaker() *breaker {
+	config := c.config
+	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     config.BreakerProbeEvery,
 		ReadyToTrip: func(n gobreaker.Counts) bool { return int(n.ConsecutiveFailures) >= config.BreakerFailures },
 		IsExcluded:  func(err error) bool { return err == errSilent },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
-			logger.Warn("coordination breaker", "from", from.String(), "to", to.String())
+			c.logger.Warn("coordination breaker", "from", from.String(), "to", to.String())
 			c.probing.Store(to == gobreaker.StateHalfOpen)
 			if to == gobreaker.StateClosed {
 				c.pool.warm()
 			}
 		},
 	})
-	c.health.Store(&Health{Problems: []string{"no connection yet"}})
-	c.monitored.Go(c.monitor)
-	return c, nil
+}
+
+// forgive closes a breaker that is not, by a new one.
+func (c *Client) forgive() {
+	if state := c.breaker.Load().State(); state != gobreaker.StateClosed {
+		c.logger.Info("coordination breaker", "from", state.String(), "to", gobreaker.StateClosed.String())
+		c.breaker.Store(c.newBreaker())
+		c.probing.Store(false)
+	}
 }
 
 // Close ends every connection and waits for them; commands in flight run to

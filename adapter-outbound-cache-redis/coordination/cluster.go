@@ -55,6 +55,8 @@ type Cluster struct {
 	attempted chan struct{}           // closed after the first look
 	mute      map[string]bool         // who did not tell it when last asked; for watchSlots alone
 
+	resharding reshardingCounts
+
 	mu    sync.Mutex
 	nodes map[string]*node // by address; nil once closed
 }
@@ -107,7 +109,7 @@ func (c Config) validateCluster() error {
 
 // at is the config of one node of the cluster.
 func (c Config) at(addr string) Config {
-	c.Addr, c.Resolve, c.Cluster = addr, nil, nil
+	c.Addr, c.Resolve, c.Cluster, c.node = addr, nil, nil, true
 	return c
 }
 
@@ -135,13 +137,14 @@ const (
 
 // Dispatch runs call at most once, as [Client.Dispatch] does, on the master of its
 // keys' slot. Keys of several slots are refused. If the keys are on their way from
-// one node to another, it tries again while the call's time lasts, but for a
-// quarter that is left to the last command, and then answers TRYAGAIN.
+// one node to another, it tries again within the budget, less what the last command
+// needs, and then answers TRYAGAIN. With one budget that is a quarter of it.
 func (c *Cluster) Dispatch(ctx context.Context, call Call) certainty.Result {
 	slot, err := slotOf(call.Keys)
 	if err != nil {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Program, Err: err}
 	}
+	c.resharding.calls.Add(1)
 	terms := c.config.termsOf(ctx)
 	if !terms.leaveTime(ctx) {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
@@ -149,12 +152,29 @@ func (c *Cluster) Dispatch(ctx context.Context, call Call) certainty.Result {
 	if refused := c.awaitSlots(ctx, terms); refused != nil {
 		return certainty.Result{Fate: certainty.Refused, Refusal: refused.why, Err: refused.err}
 	}
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	result := c.follow(ctx, terms, call, slot)
+	if codeOf(result) == "TRYAGAIN" {
+		return c.again(ctx, terms, call, slot, result)
+	}
+	return result
+}
+
+// again repeats a call that was answered TRYAGAIN until it is answered otherwise or
+// its time ends, of which the cause then is that answer.
+func (c *Cluster) again(ctx context.Context, terms terms, call Call, slot int, last certainty.Result) certainty.Result {
+	c.resharding.met.Add(1)
+	for pause := firstPause; c.rest(ctx, terms, pause); pause = min(2*pause, longestPause) {
 		result := c.follow(ctx, terms, call, slot)
-		if codeOf(result) != "TRYAGAIN" || !c.rest(ctx, terms, pause) {
+		if result.Fate == certainty.Refused && result.Refusal == certainty.Deadline {
+			break
+		}
+		if codeOf(result) != "TRYAGAIN" {
 			return result
 		}
+		last = result
 	}
+	c.resharding.refused.Add(1)
+	return last
 }
 
 // follow runs call on the slot's master, or where that one sends it.
@@ -185,8 +205,11 @@ func (c *Cluster) follow(ctx context.Context, terms terms, call Call, slot int) 
 // rest pauses before a call goes again. It answers false if the call's time does
 // not allow it.
 func (c *Cluster) rest(ctx context.Context, terms terms, pause time.Duration) bool {
-	reserve := max(terms.command, c.config.CommandTimeout/4)
-	if time.Until(terms.deadline) < pause+reserve {
+	latest := terms.admitUntil // of a fixed command timeout: it leaves a command's time
+	if terms.command == 0 {
+		latest = terms.deadline.Add(-c.config.CommandTimeout / 4)
+	}
+	if time.Until(latest) < pause {
 		return false
 	}
 	timer := time.NewTimer(pause)

@@ -78,9 +78,10 @@ func (c *Cluster) clients() []*Client {
 	return all
 }
 
-// Stats counts the connections and callers of all nodes.
+// Stats counts the connections and callers of all nodes, and what calls met of
+// moving slots.
 func (c *Cluster) Stats() Stats {
-	var sum Stats
+	sum := Stats{Resharding: c.resharding.stats()}
 	for _, client := range c.clients() {
 		of := client.Stats()
 		sum.Open, sum.Idle = sum.Open+of.Open, sum.Idle+of.Idle
@@ -97,7 +98,7 @@ func (c *Cluster) Breaker() string {
 		return worst.String()
 	}
 	for _, client := range c.masters(m) {
-		worst = max(worst, client.breaker.State()) // in the order of their constants
+		worst = max(worst, client.breaker.Load().State()) // in the order of their constants
 	}
 	return worst.String()
 }

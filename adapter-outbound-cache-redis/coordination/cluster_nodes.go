@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"time"
@@ -137,8 +138,10 @@ func (c *Cluster) whomToAsk() []string {
 		}
 	}
 	c.mu.Unlock()
+	all := slices.Concat(serving, c.config.Cluster, others)
+	maps.DeleteFunc(c.mute, func(addr string, _ bool) bool { return !slices.Contains(all, addr) })
 	var first, last []string
-	for _, addr := range slices.Concat(serving, c.config.Cluster, others) {
+	for _, addr := range all {
 		switch {
 		case slices.Contains(first, addr) || slices.Contains(last, addr):
 		case c.mute[addr]:
@@ -161,7 +164,7 @@ func (c *Cluster) slotsOf(addr string) (*slotMap, *refusal) {
 	}
 	defer cn.close()
 	defer context.AfterFunc(c.context, func() { _ = cn.wire.Close() })()
-	raw, err := cn.send(watchTimeout, slotsBytes, []any{"CLUSTER", "SLOTS"})
+	raw, err := cn.send(config.DialTimeout, slotsBytes, []any{"CLUSTER", "SLOTS"})
 	if err != nil {
 		return nil, handshakeRefusal(err)
 	}
@@ -214,7 +217,6 @@ func (c *Cluster) dropSpare(now time.Time) {
 	for addr, n := range c.nodes {
 		if !slices.Contains(m.masters, addr) && now.Sub(time.Unix(0, n.used.Load())) > spareNode {
 			delete(c.nodes, addr)
-			delete(c.mute, addr)
 			c.retire(n)
 		}
 	}

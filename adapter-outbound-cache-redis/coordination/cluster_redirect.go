@@ -57,12 +57,15 @@ func codeOf(r certainty.Result) string {
 	return ""
 }
 
-// speaksOfCluster tells whether a node answered, at once and in good health, what is
-// the matter with the cluster. That is no failure of the node: its breaker must not
-// outlast the cluster's recovery.
-func speaksOfCluster(r certainty.Result) bool {
-	code := codeOf(r)
-	return code == "MOVED" || code == "ASK" || code == "TRYAGAIN" || code == "CLUSTERDOWN"
+// redirects tells whether an error of this code says that keys are elsewhere, or on
+// their way.
+func redirects(code string) bool { return code == "MOVED" || code == "ASK" || code == "TRYAGAIN" }
+
+// redirects tells whether a node refused a verification because no slot that was
+// tried is its own any more.
+func (r *refusal) redirects() bool {
+	var refused *RefusedError
+	return r != nil && errors.As(r.err, &refused) && redirects(refused.Code)
 }
 
 // ask sends ASKING, which lets the node run the next command of the connection on

@@ -30,7 +30,7 @@ func (v nodeVerifier) Verify(ctx context.Context, s Sender) error {
 		}
 		err := verifier.Verify(ctx, s)
 		var refused *RefusedError
-		if left == 1 || !errors.As(err, &refused) || refused.Code != "MOVED" && refused.Code != "ASK" && refused.Code != "TRYAGAIN" {
+		if left == 1 || !errors.As(err, &refused) || !redirects(refused.Code) {
 			return err
 		}
 		v.cluster.stale.Store(true)

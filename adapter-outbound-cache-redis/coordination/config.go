@@ -61,13 +61,19 @@ type Config struct {
 	BreakerFailures   int
 	BreakerProbeEvery time.Duration
 
-	// EveryFailure makes the breaker count every call that got no answer, and not
-	// those alone that could not be sent or timed out. A caller who leaves never
-	// counts.
+	// EveryFailure makes the breaker count every call that the server did not serve,
+	// such as one that was answered LOADING or CLUSTERDOWN, and not those alone that
+	// could not be sent or timed out. A caller who leaves never counts, nor does a
+	// cluster's word that keys are elsewhere or on their way.
 	EveryFailure bool
 
 	// Logger receives changes of health; nil discards them.
 	Logger *slog.Logger
+
+	// node says that Addr is a node of a cluster. What such a node says of the whole
+	// cluster may open its breaker, and must not keep it open: with EveryFailure the
+	// breaker closes as soon as the node passes a verification.
+	node bool
 }
 
 func (c Config) validate() error {

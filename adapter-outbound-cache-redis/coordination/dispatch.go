@@ -49,26 +49,33 @@ func (c *Client) dispatch(ctx context.Context, terms terms, call Call) certainty
 	if !terms.leaveTime(ctx) {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
 	}
-	report, err := c.breaker.Allow()
+	report, err := c.breaker.Load().Allow()
 	if err != nil {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.BreakerOpen, Err: err}
 	}
 	result := c.admit(ctx, terms, call)
-	if result.DoubtsClient() {
+	if result.DoubtsClient() && !(c.config.node && redirects(codeOf(result))) {
 		c.doubted.Store(true)
 	}
-	vitality := result.Vitality()
-	if c.config.EveryFailure {
-		vitality = result.Outage()
-	}
-	if speaksOfCluster(result) {
-		vitality = certainty.Alive
-	}
+	vitality := c.vitalityOf(result)
 	if vitality == certainty.Silent && c.probing.Load() {
 		vitality = certainty.Dead // a probe that learnt nothing: the next one after the interval
 	}
 	report(vitalities[vitality])
 	return result
+}
+
+// vitalityOf is what result tells the breaker. A node that says where the keys are,
+// or are going, is well.
+func (c *Client) vitalityOf(result certainty.Result) certainty.Vitality {
+	switch {
+	case redirects(codeOf(result)):
+		return certainty.Alive
+	case c.config.EveryFailure:
+		return result.Outage()
+	default:
+		return result.Vitality()
+	}
 }
 
 // vitalities are what the breaker is told: it excludes errSilent.
@@ -82,7 +89,7 @@ func (c *Client) countFailedDial(refused *refusal) {
 	if refused.why != certainty.Unreachable {
 		return
 	}
-	if report, err := c.breaker.Allow(); err == nil {
+	if report, err := c.breaker.Load().Allow(); err == nil {
 		report(errDead)
 	}
 }
@@ -94,7 +101,7 @@ func (c *Client) admit(ctx context.Context, terms terms, call Call) certainty.Re
 	for {
 		cn, refused := c.pool.acquire(ctx, terms.admitUntil)
 		if refused != nil {
-			return certainty.Result{Fate: certainty.Refused, Refusal: refused.why, Err: refused.err}
+			return certainty.Result{Fate: certainty.Refused, Refusal: refused.why, CallerLeft: ctx.Err() != nil, Err: refused.err}
 		}
 		result := await(cn, &job{ctx: ctx, terms: terms, call: call, done: make(chan certainty.Result, 1)})
 		if !unsent(result) {

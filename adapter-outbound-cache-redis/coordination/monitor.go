@@ -42,7 +42,7 @@ const (
 func (c *Client) Health() Health { return *c.health.Load() }
 
 // Breaker is closed, half-open or open.
-func (c *Client) Breaker() string { return c.breaker.State().String() }
+func (c *Client) Breaker() string { return c.breaker.Load().State().String() }
 
 // AwaitFirstAttempt waits until the client has tried once to connect. It returns
 // an error if the server was reached and refuses version, rights or password;
@@ -90,6 +90,9 @@ func (c *Client) look() (*connection, []string, *refusal) {
 	if refused == nil {
 		barred = c.verify(cn)
 	}
+	if c.verified.Load() && barred.redirects() {
+		barred = nil
+	}
 	c.pool.learn(refused, barred)
 	if refused == nil {
 		refused = barred
@@ -106,6 +109,9 @@ func (c *Client) look() (*connection, []string, *refusal) {
 		return cn, nil, refused
 	}
 	c.setHealth(healthOf(found, warnings))
+	if c.config.node && c.config.EveryFailure {
+		c.forgive()
+	}
 	return cn, warnings, nil
 }
 
@@ -160,7 +166,7 @@ func (c *Client) ask(cn *connection) (server, error) {
 	if err != nil {
 		return server{}, err
 	}
-	if failed, ok := reply.AsServerError(raw); ok {
+	if failed, ok := reply.AsServerError(raw); ok && !(c.config.node && redirects(failed.Code)) {
 		return server{}, failed
 	}
 	return found, nil

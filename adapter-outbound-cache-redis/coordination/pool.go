@@ -275,6 +275,9 @@ type Stats struct {
 	Idle    int
 	Dialing int
 	Waiting int // callers in line for a connection
+
+	// Resharding is of a Cluster alone, since it was opened.
+	Resharding Resharding
 }
 
 // InFlight is how many commands are at Redis.

@@ -9,7 +9,8 @@ import (
 type terms struct {
 	deadline   time.Time     // the end of the call; zero is none, which leaves no time
 	admitUntil time.Time     // the end of the wait for a place in flight
-	command    time.Duration // what each command may take; 0 is what is left until deadline
+	command    time.Duration // what each command may take; 0 is what is left of the budget
+	budgetEnd  time.Time     // with one budget: its end, which the caller need not wait for
 }
 
 // termsOf are a call's terms. With one budget, waiting and commands share the
@@ -19,10 +20,11 @@ func (c Config) termsOf(ctx context.Context) terms {
 	now := time.Now()
 	deadline, given := ctx.Deadline()
 	if c.OneBudget {
-		if end := now.Add(c.CommandTimeout); !given || end.Before(deadline) {
+		end := now.Add(c.CommandTimeout)
+		if !given || end.Before(deadline) {
 			deadline = end
 		}
-		return terms{deadline: deadline, admitUntil: deadline}
+		return terms{deadline: deadline, admitUntil: end, budgetEnd: end}
 	}
 	t := terms{deadline: deadline, admitUntil: now.Add(c.AdmissionWait), command: c.CommandTimeout}
 	if latest := deadline.Add(-t.command); latest.Before(t.admitUntil) {
@@ -42,5 +44,5 @@ func (t terms) timeout() time.Duration {
 	if t.command > 0 {
 		return t.command
 	}
-	return time.Until(t.deadline)
+	return time.Until(t.budgetEnd)
 }

@@ -207,9 +207,18 @@ func (r *rig) charged(policyID, digest string) int64 {
 		return 0
 	}
 	if tokens, bucket := fields["tokens"]; bucket {
-		return (policyLimit*ratelimit.TokenScale - tokens + ratelimit.TokenScale - 1) / ratelimit.TokenScale
+		return (r.limitOf(policyID)*ratelimit.TokenScale - tokens + ratelimit.TokenScale - 1) / ratelimit.TokenScale
 	}
 	return fields["consumed"] + fields["previous"] + fields["current"]
+}
+
+func (r *rig) limitOf(policyID string) int64 {
+	for _, p := range r.config.Policies {
+		if p.ID() == policyID {
+			return p.Limit()
+		}
+	}
+	return 0
 }
 
 func (r *rig) expectCharged(policyID, digest string, want int64) {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -14,11 +16,14 @@ import (
 const (
 	clusterMasters = 3
 	clusterSlots   = 16384
-	clusterLimit   = 30 * time.Second
-
-	// NodeTimeout is after how long the nodes of a Cluster hold one of them for dead.
-	NodeTimeout = time.Second
+	clusterLimit   = 60 * time.Second
+	joinTimeout    = time.Second     // of a node while it joins: those of a short one hear of each other sooner
+	nodeTimeout    = 5 * time.Second // on a busy machine too, no node that lives is held for dead
 )
+
+// ClusterVariable is the environment variable that names a cluster which runs already: the addresses of its nodes
+// with commas between.
+const ClusterVariable = "EDGELIMIT_REDIS_CLUSTER"
 
 // Cluster is a Redis Cluster of six processes: three masters, each with a replica. Its methods belong in the test's
 // own goroutine. There is no use for the zero value.
@@ -26,6 +31,9 @@ type Cluster struct {
 	// Nodes are the processes: as they start, the first three are the masters in the order of their slots, and each
 	// of the next three is the replica of the one three before.
 	Nodes []*Server
+
+	mu  sync.Mutex
+	ids map[*Server]string // that were asked for
 }
 
 // StartCluster runs a cluster of its own, as Start runs a server, and returns once every node says that the cluster
@@ -37,15 +45,45 @@ func StartCluster(tb testing.TB, directives ...string) *Cluster {
 		c.Nodes = append(c.Nodes, startNode(tb, directives))
 	}
 	c.join(tb)
+	c.SetNodeTimeout(tb, nodeTimeout)
 	return c
 }
 
-// Add starts one more node, a master without a slot, and returns once the cluster is ok with it.
+// SetNodeTimeout sets after how long nodes that run hold one for dead: until then, 5 s. It does not last over a Restart.
+func (c *Cluster) SetNodeTimeout(tb testing.TB, d time.Duration) {
+	tb.Helper()
+	for _, node := range c.Nodes {
+		if node.runs() {
+			node.must(tb, "CONFIG", "SET", "cluster-node-timeout", strconv.FormatInt(d.Milliseconds(), 10))
+		}
+	}
+}
+
+// SharedCluster is the cluster that ClusterVariable names, once it is ok, else one of its own. On one that is named
+// nothing kills, stops or adds a node, and tests of one package run on it after those of another: what they move and
+// fail over stays so.
+func SharedCluster(tb testing.TB) *Cluster {
+	tb.Helper()
+	named := os.Getenv(ClusterVariable)
+	if named == "" {
+		return StartCluster(tb)
+	}
+	c := &Cluster{}
+	for addr := range strings.SplitSeq(named, ",") {
+		c.Nodes = append(c.Nodes, &Server{addr: addr})
+	}
+	c.AwaitOK(tb)
+	return c
+}
+
+// Add starts one more node, a master without a slot, and returns once the cluster is ok with it. It sets the node
+// timeout of all to 5 s.
 func (c *Cluster) Add(tb testing.TB, directives ...string) *Server {
 	tb.Helper()
 	c.Nodes = append(c.Nodes, startNode(tb, directives))
 	c.meet(tb)
 	c.AwaitOK(tb)
+	c.SetNodeTimeout(tb, nodeTimeout)
 	return c.Nodes[len(c.Nodes)-1]
 }
 
@@ -58,7 +96,7 @@ func startNode(tb testing.TB, directives []string) *Server {
 	_, port, _ := net.SplitHostPort(bus)
 	return Start(tb, append([]string{
 		"--cluster-enabled", "yes", "--cluster-port", port,
-		"--cluster-node-timeout", strconv.FormatInt(NodeTimeout.Milliseconds(), 10),
+		"--cluster-node-timeout", strconv.FormatInt(joinTimeout.Milliseconds(), 10),
 		"--repl-diskless-sync-delay", "0",
 	}, directives...)...)
 }
@@ -74,7 +112,7 @@ func (c *Cluster) join(tb testing.TB) {
 	}
 	c.meet(tb)
 	for i, replica := range c.Nodes[clusterMasters:] {
-		replica.must(tb, "CLUSTER", "REPLICATE", c.Nodes[i].nodeID(tb))
+		replica.must(tb, "CLUSTER", "REPLICATE", c.idOf(tb, c.Nodes[i]))
 	}
 	c.AwaitOK(tb)
 }
@@ -84,14 +122,20 @@ func (c *Cluster) meet(tb testing.TB) {
 	tb.Helper()
 	for i, node := range c.Nodes {
 		for _, other := range c.Nodes[i+1:] {
-			host, port, _ := net.SplitHostPort(other.Addr())
-			node.must(tb, "CLUSTER", "MEET", host, port, other.directive("--cluster-port"))
+			c.introduce(tb, node, other)
 		}
 	}
 	c.await(tb, "all nodes to know each other", func(node *Server) bool {
 		known := node.must(tb, "CLUSTER", "NODES").(string)
-		return strings.Count(known, "\n") == len(c.Nodes) && !strings.Contains(known, "handshake")
+		// One that is met twice may shake hands for a while after it is known.
+		return strings.Count(known, "\n")-strings.Count(known, "handshake") == len(c.Nodes)
 	}, c.Nodes)
+}
+
+func (c *Cluster) introduce(tb testing.TB, node, other *Server) {
+	tb.Helper()
+	host, port, _ := net.SplitHostPort(other.Addr())
+	node.must(tb, "CLUSTER", "MEET", host, port, other.directive("--cluster-port"))
 }
 
 // AwaitOK waits until every node that runs says that the cluster is ok, all of them agree who has which slot, and
@@ -148,6 +192,38 @@ func (c *Cluster) Addrs() []string {
 	return all
 }
 
+// FailOver makes replica take its master's place while both run, and returns once it has. What asks for it again is
+// that a replica may give up, if the two are slow to agree.
+func (c *Cluster) FailOver(tb testing.TB, replica *Server) {
+	tb.Helper()
+	var asked time.Time
+	c.await(tb, "the replica to take over", func(node *Server) bool {
+		if infoField(node.Do(tb, "INFO", "replication"), "role") == "master" {
+			return true
+		}
+		if time.Since(asked) > failOverGivesUp {
+			node.Do(tb, "CLUSTER", "FAILOVER")
+			asked = time.Now()
+		}
+		return false
+	}, []*Server{replica})
+}
+
+// failOverGivesUp is when a replica has given up a failover that it was asked for: 5 s, and some.
+const failOverGivesUp = 6 * time.Second
+
+// Replicas are the nodes that run and replicate another.
+func (c *Cluster) Replicas(tb testing.TB) []*Server {
+	tb.Helper()
+	var found []*Server
+	for _, node := range c.Nodes {
+		if node.runs() && infoField(node.Do(tb, "INFO", "replication"), "role") == "slave" {
+			found = append(found, node)
+		}
+	}
+	return found
+}
+
 // Masters are the nodes that run and have slots, in the order of their first slot, by the word of node asked.
 func (c *Cluster) Masters(tb testing.TB) []*Server {
 	tb.Helper()
@@ -157,7 +233,7 @@ func (c *Cluster) Masters(tb testing.TB) []*Server {
 	for _, entry := range entries {
 		id := entry.([]any)[2].([]any)[2].(string)
 		for _, node := range c.Nodes {
-			if node.runs() && node.nodeID(tb) == id && !slices.Contains(found, node) {
+			if node.runs() && c.idOf(tb, node) == id && !slices.Contains(found, node) {
 				found = append(found, node)
 			}
 		}
@@ -177,71 +253,18 @@ func (c *Cluster) Running(tb testing.TB) *Server {
 	return nil
 }
 
-// Slot is the slot of a key, as the cluster says.
-func (c *Cluster) Slot(tb testing.TB, key string) int {
+// idOf is a node's id, which it keeps for good.
+func (c *Cluster) idOf(tb testing.TB, node *Server) string {
 	tb.Helper()
-	return int(c.Running(tb).must(tb, "CLUSTER", "KEYSLOT", key).(int64))
-}
-
-// OwnerOf is the master that has the slot of key, as the cluster says.
-func (c *Cluster) OwnerOf(tb testing.TB, key string) *Server {
-	tb.Helper()
-	slot := strconv.Itoa(c.Slot(tb, key))
-	for _, node := range c.Nodes {
-		if !node.runs() {
-			continue
-		}
-		if reply, _ := node.Do(tb, "TYPE", key).(ServerError); !strings.HasPrefix(string(reply), "MOVED ") {
-			return node
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ids == nil {
+		c.ids = map[*Server]string{}
 	}
-	tb.Fatalf("no node that runs has slot %s", slot)
-	return nil
-}
-
-// Migrate begins to move the slot of key from one master to another, and moves no key.
-func (c *Cluster) Migrate(tb testing.TB, key string, from, to *Server) {
-	tb.Helper()
-	slot := strconv.Itoa(c.Slot(tb, key))
-	to.must(tb, "CLUSTER", "SETSLOT", slot, "IMPORTING", from.nodeID(tb))
-	from.must(tb, "CLUSTER", "SETSLOT", slot, "MIGRATING", to.nodeID(tb))
-}
-
-// MoveKeys moves keys of a slot that migrates.
-func (c *Cluster) MoveKeys(tb testing.TB, from, to *Server, keys ...string) {
-	tb.Helper()
-	host, port, _ := net.SplitHostPort(to.Addr())
-	from.must(tb, append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)...)
-}
-
-// EndMigration gives the slot of key to one master for good, by the word of all.
-func (c *Cluster) EndMigration(tb testing.TB, key string, to *Server) {
-	tb.Helper()
-	slot, id := strconv.Itoa(c.Slot(tb, key)), to.nodeID(tb)
-	to.must(tb, "CLUSTER", "SETSLOT", slot, "NODE", id)
-	for _, node := range c.Masters(tb) {
-		if node != to {
-			node.must(tb, "CLUSTER", "SETSLOT", slot, "NODE", id)
-		}
+	if c.ids[node] == "" {
+		c.ids[node] = node.must(tb, "CLUSTER", "MYID").(string)
 	}
-}
-
-// Announce makes clients look for a node at addr, such as that of a Link, and returns once every node says so. Its
-// replica looks for it there too, and loses it: what replicates is no RESP.
-func (c *Cluster) Announce(tb testing.TB, node *Server, addr string) {
-	tb.Helper()
-	_, port, _ := net.SplitHostPort(addr)
-	node.must(tb, "CONFIG", "SET", "cluster-announce-port", port)
-	c.await(tb, "all nodes to announce "+addr, func(other *Server) bool {
-		return slices.ContainsFunc(mastersOf(other.must(tb, "CLUSTER", "SLOTS")), func(line string) bool {
-			return strings.HasSuffix(line, " "+port)
-		})
-	}, c.Nodes)
-}
-
-func (s *Server) nodeID(tb testing.TB) string {
-	tb.Helper()
-	return s.must(tb, "CLUSTER", "MYID").(string)
+	return c.ids[node]
 }
 
 // must is Do for a command that is not refused.
@@ -254,10 +277,11 @@ func (s *Server) must(tb testing.TB, args ...string) any {
 	return reply
 }
 
+// runs tells whether the process does. One of somebody else's is taken to.
 func (s *Server) runs() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.running != nil
+	return s.running != nil || s.binary == ""
 }
 
 func (s *Server) directive(name string) string {

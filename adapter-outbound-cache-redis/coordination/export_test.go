@@ -1,6 +1,11 @@
 package coordination
 
-import "github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+import (
+	"context"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+)
 
 // OwnersOf reads a raw reply to CLUSTER SLOTS from a node at host: the master of
 // each slot, "" for nobody.
@@ -24,4 +29,22 @@ func FollowTo(raw, addr string) (to string, ask, elsewhere bool) {
 		return "", false, false
 	}
 	return next.from(addr), next.ask, true
+}
+
+// SpareNode is how long a node that serves nothing and gets no call keeps its client.
+const SpareNode = spareNode
+
+// DropSpare drops what is spare at a time.
+func (c *Cluster) DropSpare(now time.Time) { c.dropSpare(now) }
+
+// Terms are how long a call may wait and take.
+type Terms struct {
+	Deadline, AdmitUntil time.Time
+	Timeout              time.Duration // of a command that is sent now
+}
+
+// TermsOf are the terms of a call under c.
+func TermsOf(ctx context.Context, c Config) Terms {
+	t := c.termsOf(ctx)
+	return Terms{Deadline: t.deadline, AdmitUntil: t.admitUntil, Timeout: t.timeout()}
 }
