@@ -15,7 +15,7 @@ type Program struct {
 	Version     int
 	Keys        int // KEYS that a call passes
 	Args        int // ARGV that a call passes
-	ReplyFields int // elements of the array that it answers
+	ReplyFields int // elements of the array that it answers; 0: it answers one integer
 	MinRedis    Version
 	Source      string
 	SHA         string // lower-case hex SHA-1 of Source, as EVALSHA takes it
@@ -48,6 +48,9 @@ var clockMicros string
 //go:embed lua/sliding-log-v1.lua
 var slidingLog string
 
+//go:embed lua/cache-compare-and-replace-v1.lua
+var cacheCompareAndReplace string
+
 // The rate programs.
 var (
 	FixedWindow    = rate("rate-fixed-window", 6, fixedWindow, clock)
@@ -61,11 +64,16 @@ var (
 	SlidingLogDual = log(2, clockMicros)
 )
 
+// CacheCompareAndReplace is the cache's: it answers one integer.
+var CacheCompareAndReplace = compile(Program{Name: "cache-compare-and-replace", Version: 1, Keys: 1, Args: 3}, cacheCompareAndReplace)
+
 // Rates lists the programs of the edge port.
 func Rates() []Program { return []Program{FixedWindow, SlidingCounter, TokenBucket} }
 
 // Catalogue lists every program.
-func Catalogue() []Program { return append(Rates(), SlidingLog, SlidingLogDual) }
+func Catalogue() []Program {
+	return append(Rates(), SlidingLog, SlidingLogDual, CacheCompareAndReplace)
+}
 
 // For is the program of an algorithm.
 func For(a ratelimit.Algorithm) Program {
