@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -107,7 +108,7 @@ func TestRateLimit_twoUsersOfOneTenant(t *testing.T) {
 	}
 	m := inbound(t, nil)
 	m.Limiter, m.DualLayerLimiter = single, single.Dual()
-	m.Limits = func(identity.Principal) middleware.Limits {
+	m.Limits = func(context.Context, identity.Principal) middleware.Limits {
 		return middleware.Limits{Tenant: 4, User: 3, Key: 3, Anonymous: 1}
 	}
 	h := m.Handler(http.HandlerFunc(ok))

@@ -1,6 +1,7 @@
 package middleware_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,7 +41,7 @@ func ExampleRateLimitMiddleware() {
 	limit := middleware.RateLimitMiddleware{
 		Limiter: local, DualLayerLimiter: local.Dual(),
 		Resolver: resolver, Keys: limitkey.NewRandom(),
-		Limits: func(identity.Principal) middleware.Limits {
+		Limits: func(context.Context, identity.Principal) middleware.Limits {
 			return middleware.Limits{Tenant: 3, User: 2, Anonymous: 1}
 		},
 	}

@@ -104,7 +104,7 @@ func TestRateLimit_limitZeroSaysNoWhen(t *testing.T) {
 		{"the user's, while the tenant is full", middleware.Limits{Tenant: 5}, limiter.Denying(time.Minute, 0, 0), lines(0, 0, 60)},
 	} {
 		m := inbound(t, limiter.NewScripted(row.answer))
-		m.Limits = func(identity.Principal) middleware.Limits { return row.limits }
+		m.Limits = func(context.Context, identity.Principal) middleware.Limits { return row.limits }
 		res := do(m.Handler(http.HandlerFunc(ok)), from(ann))
 		if got := rateLines(res.Header); res.StatusCode != 429 || got != row.want {
 			t.Errorf("%s: got %d, %s; want 429, %s", row.sentence, res.StatusCode, got, row.want)
@@ -219,7 +219,7 @@ func TestRateLimit_fallbackLimitsAreOneReplicasPart(t *testing.T) {
 	} {
 		local, heard := limiter.NewScripted(limiter.Denying(time.Second, 0, 0)), &watch{}
 		m := inbound(t, limiter.NewScripted(limiter.Failing(slidinglog.ErrUnavailable)))
-		m.Limits = func(identity.Principal) middleware.Limits { return row.limits }
+		m.Limits = func(context.Context, identity.Principal) middleware.Limits { return row.limits }
 		m.Fallback = &middleware.LocalFallback{Limiter: local, DualLayerLimiter: local, Replicas: row.replicas}
 		m.Observer = heard
 		res := do(m.Handler(http.HandlerFunc(ok)), from(ann))
@@ -254,7 +254,9 @@ func TestRateLimit_aDenialIsNoOutage(t *testing.T) {
 	local, heard := limiter.NewScripted(), &watch{}
 	m := inbound(t, local)
 	m.Limiter, m.DualLayerLimiter, m.Observer = shared, shared.Dual(), heard
-	m.Limits = func(identity.Principal) middleware.Limits { return middleware.Limits{Tenant: 1, User: 1} }
+	m.Limits = func(context.Context, identity.Principal) middleware.Limits {
+		return middleware.Limits{Tenant: 1, User: 1}
+	}
 	m.Fallback = &middleware.LocalFallback{Limiter: local, DualLayerLimiter: local}
 	h := m.Handler(http.HandlerFunc(ok))
 	for i, want := range []int{200, 429, 429} {

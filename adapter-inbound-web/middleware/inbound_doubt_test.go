@@ -78,7 +78,7 @@ func TestRateLimit_badInputNeverReachesTheFallback(t *testing.T) {
 		t.Run(row.sentence, func(t *testing.T) {
 			local, heard := limiter.NewScripted(limiter.Allowing(2, 2)), &watch{}
 			m := inbound(t, limiter.NewScripted(limiter.Failing(slidinglog.ErrUnavailable)))
-			m.Limits = func(identity.Principal) middleware.Limits { return row.limits }
+			m.Limits = func(context.Context, identity.Principal) middleware.Limits { return row.limits }
 			m.Fallback, m.Observer = &middleware.LocalFallback{Limiter: local, DualLayerLimiter: local}, heard
 			res := do(m.Handler(http.HandlerFunc(ok)), from(row.who))
 			var asked string
@@ -116,7 +116,7 @@ func TestRateLimit_theFallbackOfOneLayer(t *testing.T) {
 			t.Run(row.sentence+", "+name, func(t *testing.T) {
 				local := limiter.NewScripted(row.answer)
 				m := inbound(t, limiter.NewScripted(limiter.Failing(slidinglog.ErrUnknown)))
-				m.Limits = func(identity.Principal) middleware.Limits { return row.limits }
+				m.Limits = func(context.Context, identity.Principal) middleware.Limits { return row.limits }
 				m.Fallback = &middleware.LocalFallback{Limiter: local, DualLayerLimiter: local, Replicas: 3}
 				want := row.want
 				if plain {
@@ -171,7 +171,7 @@ func TestRateLimit_aPanicIsNobodysAllowance(t *testing.T) {
 		t.Errorf("then: got %+v, %v; want 2 of the user's 5 left", v, err)
 	}
 
-	m.Limits = func(identity.Principal) middleware.Limits { panic("no limits") }
+	m.Limits = func(context.Context, identity.Principal) middleware.Limits { panic("no limits") }
 	h := m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was reached") }))
 	if got := panics(h); fmt.Sprint(got) != "no limits" {
 		t.Errorf("limits that panic: recovered %v", got)

@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -67,7 +68,7 @@ func inbound(t testing.TB, l *limiter.Scripted) middleware.RateLimitMiddleware {
 	}
 	return middleware.RateLimitMiddleware{
 		Limiter: l, DualLayerLimiter: l, Resolver: resolver, Keys: limitkey.New(s),
-		Limits: func(identity.Principal) middleware.Limits { return fixedLimits },
+		Limits: func(context.Context, identity.Principal) middleware.Limits { return fixedLimits },
 	}
 }
 
@@ -117,7 +118,7 @@ func TestRateLimit_asksOnceWithTheKeysAndLimitsOfThePrincipal(t *testing.T) {
 			func(m *middleware.RateLimitMiddleware) { m.DualLayerLimiter = (*limiter.LocalDualLimiter)(nil) },
 			limiter.Call{TenantKey: "rl:{acme}", TenantLimit: 10}},
 		{"limits are the principal's own", ann, func(m *middleware.RateLimitMiddleware) {
-			m.Limits = func(p identity.Principal) middleware.Limits {
+			m.Limits = func(_ context.Context, p identity.Principal) middleware.Limits {
 				return middleware.Limits{Tenant: 100 * len(p.Tenant), User: len(p.User)}
 			}
 		}, called("rl:{acme}", 400, "rl:{acme}:user:ann", 3)},

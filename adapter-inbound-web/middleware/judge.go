@@ -27,7 +27,7 @@ const (
 type inboundJudge struct {
 	resolver identity.Resolver
 	keys     limitkey.Builder
-	limits   func(identity.Principal) Limits
+	limits   func(context.Context, identity.Principal) Limits
 	shared   limiters
 	fallback *limiters
 	replicas int
@@ -115,7 +115,7 @@ func (j *inboundJudge) questionOf(r *http.Request) (question, error) {
 	if err != nil {
 		return question{}, err
 	}
-	limits := j.limits(p)
+	limits := j.limits(r.Context(), p)
 	q := question{tenant: p.Tenant, keys: keys, outer: answer.Bound{PolicyID: policyTenant, Limit: limits.Tenant}}
 	switch {
 	case p.IsAnonymous():

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +39,7 @@ type RateLimitMiddleware struct {
 
 	// Limits says how many calls a window a principal has. It is called for
 	// each request.
-	Limits func(identity.Principal) Limits
+	Limits func(context.Context, identity.Principal) Limits
 
 	// Window is the window of limiters that do not tell; a minute if 0.
 	Window time.Duration
