@@ -16,6 +16,7 @@ import (
 type Health struct {
 	Ready    bool
 	Version  string   // the server's, or "" where it could not be read
+	RunID    string   // of the server's present run, likewise; "" of a cluster
 	Problems []string // what is missing; empty when ready
 	Warnings []string // what is unwise, or could not be read
 	Refused  bool     // the server was reached and refuses: waiting alone will not help
@@ -67,12 +68,12 @@ func (c *Client) monitor() {
 	defer tick.Stop()
 	defer c.setHealth(Health{Problems: []string{errClosed.Error()}})
 	for first := true; c.context.Err() == nil; first = false {
-		cn, warnings, refused := c.look()
+		cn, facts, refused := c.look()
 		if first {
 			close(c.attempted)
 		}
 		if refused == nil {
-			c.watch(cn, warnings, tick)
+			c.watch(cn, facts, tick)
 		}
 		cn.close()
 		if refused != nil {
@@ -81,9 +82,16 @@ func (c *Client) monitor() {
 	}
 }
 
-// look connects, checks version and rights anew, and sets health accordingly. It
-// returns what is unwise about the server. The connection is nil if there is none.
-func (c *Client) look() (*connection, []string, *refusal) {
+// facts are what a look finds out about the server and what does not change before
+// the next one.
+type facts struct {
+	runID    string
+	warnings []string // what is unwise about it
+}
+
+// look connects, checks version and rights anew, and sets health accordingly. The
+// connection is nil if there is none.
+func (c *Client) look() (*connection, facts, *refusal) {
 	c.doubted.Store(false)
 	cn, found, refused := c.connect()
 	var barred *refusal
@@ -99,26 +107,26 @@ func (c *Client) look() (*connection, []string, *refusal) {
 	}
 	if refused != nil {
 		c.setHealth(Health{Problems: []string{refused.Error()}, Refused: refused.standing()})
-		return cn, nil, refused
+		return cn, facts{}, refused
 	}
 	c.pool.warm()
-	warnings, err := c.evictionWarnings(cn)
+	learnt, err := c.facts(cn)
 	if err != nil {
 		refused = handshakeRefusal(err)
 		c.setHealth(Health{Problems: []string{refused.Error()}})
-		return cn, nil, refused
+		return cn, facts{}, refused
 	}
-	c.setHealth(healthOf(found, warnings))
+	c.setHealth(healthOf(found, learnt))
 	if c.config.node && c.config.EveryFailure {
 		c.forgive()
 	}
-	return cn, warnings, nil
+	return cn, learnt, nil
 }
 
 // watch asks the server on every tick, until it fails to answer or it is time for
 // another look: what it allows is in doubt, it is no longer the master, or a while
 // has passed.
-func (c *Client) watch(cn *connection, warnings []string, tick *time.Ticker) {
+func (c *Client) watch(cn *connection, learnt facts, tick *time.Ticker) {
 	stop := context.AfterFunc(c.context, func() { _ = cn.wire.Close() })
 	defer stop()
 	for begun, slow := time.Now(), 0; c.pause(tick); {
@@ -133,7 +141,7 @@ func (c *Client) watch(cn *connection, warnings []string, tick *time.Ticker) {
 		if slow++; time.Since(asked) < asksPerLook*c.config.CommandTimeout {
 			slow = 0
 		}
-		health := healthOf(found, warnings)
+		health := healthOf(found, learnt)
 		if slow >= slowLooks {
 			health.Ready = false
 			health.Problems = append(health.Problems, fmt.Sprintf(
@@ -172,11 +180,11 @@ func (c *Client) ask(cn *connection) (server, error) {
 	return found, nil
 }
 
-func healthOf(found server, warnings []string) Health {
-	h := Health{Ready: true, Version: found.version.String(), Warnings: warnings}
+func healthOf(found server, learnt facts) Health {
+	h := Health{Ready: true, Version: found.version.String(), RunID: learnt.runID, Warnings: learnt.warnings}
 	if !found.known {
 		h.Version = ""
-		h.Warnings = append(slices.Clone(warnings), "the server does not tell its version")
+		h.Warnings = append(slices.Clone(learnt.warnings), "the server does not tell its version")
 	}
 	if found.replica {
 		h.Ready = false
@@ -185,24 +193,42 @@ func healthOf(found server, warnings []string) Health {
 	return h
 }
 
-// evictionWarnings reads whether the server may evict limiter state.
-func (c *Client) evictionWarnings(cn *connection) ([]string, error) {
-	raw, err := cn.send(watchTimeout, factsBytes, []any{"INFO", "memory"})
+// facts asks the server about itself. What it does not tell is no error.
+func (c *Client) facts(cn *connection) (facts, error) {
+	runID, err := info(cn, "server", "run_id")
 	if err != nil {
-		return nil, err
+		return facts{}, err
 	}
-	if _, refused := reply.AsServerError(raw); !refused {
-		for line := range strings.SplitSeq(string(raw), "\r\n") {
-			policy, ok := strings.CutPrefix(line, "maxmemory_policy:")
-			switch {
-			case ok && policy == "noeviction":
-				return nil, nil
-			case ok:
-				return []string{fmt.Sprintf("maxmemory-policy is %s: evicting a key grants its subject a fresh allowance; set noeviction", policy)}, nil
-			}
+	policy, err := info(cn, "memory", "maxmemory_policy")
+	if err != nil {
+		return facts{}, err
+	}
+	learnt := facts{runID: runID}
+	switch policy {
+	case "noeviction":
+	case "":
+		learnt.warnings = []string{"the eviction policy cannot be read (INFO memory); it must be noeviction"}
+	default:
+		learnt.warnings = []string{fmt.Sprintf("maxmemory-policy is %s: evicting a key grants its subject a fresh allowance; set noeviction", policy)}
+	}
+	return learnt, nil
+}
+
+// info is a field of a section of INFO, or "" if the server does not tell it.
+func info(cn *connection, section, field string) (string, error) {
+	raw, err := cn.send(watchTimeout, factsBytes, []any{"INFO", section})
+	if err != nil {
+		return "", err
+	}
+	if _, refused := reply.AsServerError(raw); refused {
+		return "", nil
+	}
+	for line := range strings.SplitSeq(string(raw), "\r\n") {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return value, nil
 		}
 	}
-	return []string{"the eviction policy cannot be read (INFO memory); it must be noeviction"}, nil
+	return "", nil
 }
 
 func (c *Client) setHealth(h Health) {

@@ -19,12 +19,14 @@ import (
 	"github.com/edgelimit/edgelimit/adapter-inbound-web/identity"
 	"github.com/edgelimit/edgelimit/adapter-inbound-web/middleware"
 	"github.com/edgelimit/edgelimit/adapter-inbound-web/route"
+	rediscache "github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/cache"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/duallog"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/admin"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/gateway"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/limitsource"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/metrics"
 	"github.com/edgelimit/edgelimit/shared-contract/subject"
 )
@@ -42,6 +44,8 @@ type App struct {
 	provider  *redislimit.Provider  // nil: the edge port is off
 	inbound   *duallog.RedisLimiter // nil: the inbound-web limiter is off, or local
 	mode      config.InboundMode    // of that limiter
+	source    *limitsource.Source   // nil: limits are configured alone
+	cache     *rediscache.Redis     // nil: no cache is shared
 }
 
 // New composes what c describes. On an error nothing is left open; a Redis that
@@ -67,7 +71,7 @@ func New(ctx context.Context, c config.Config, logger *slog.Logger) (app *App, e
 			return app, err
 		}
 	}
-	inbound, err := app.newInbound(c.InboundWeb, resolver, registry)
+	inbound, err := app.newInbound(ctx, c, resolver, registry)
 	if err != nil {
 		return app, err
 	}

@@ -47,6 +47,19 @@ func load(t *testing.T, overrides ...string) config.Config {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// goroutines is how many there are once those of the tests before have ended: the
+// same number for a while.
+func goroutines() int {
+	n := runtime.NumGoroutine()
+	for same := 0; same < 50; same++ {
+		time.Sleep(time.Millisecond)
+		if now := runtime.NumGoroutine(); now != n {
+			n, same = now, 0
+		}
+	}
+	return n
+}
+
 // settled waits until as many goroutines run, and no other number.
 func settled(t *testing.T, want int, when string) {
 	t.Helper()
@@ -62,7 +75,7 @@ func settled(t *testing.T, want int, when string) {
 }
 
 func TestNew_off_startsNothing(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := goroutines()
 	app, err := compose.New(t.Context(), load(t, "app.rate-limit.enabled=false"), quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +95,7 @@ func TestNew_off_startsNothing(t *testing.T) {
 
 func TestNew_on_leavesNothingBehind(t *testing.T) {
 	redis := miniredis.RunT(t)
-	before := runtime.NumGoroutine()
+	before := goroutines()
 	c := load(t, "app.rate-limit.enabled=true", "app.rate-limit.redis.endpoint=redis://"+redis.Addr()+"/0",
 		"app.rate-limit.redis.command-timeout=5s", "app.rate-limit.redis.admission-wait=5s") // the machine's noise must not decide
 	app, err := compose.New(t.Context(), c, quiet())
@@ -114,7 +127,7 @@ func TestNew_anErrorLeavesNothingBehind(t *testing.T) {
 	}
 	defer func() { _ = taken.Close() }()
 	redis := miniredis.RunT(t)
-	before := runtime.NumGoroutine()
+	before := goroutines()
 	c := load(t, "app.rate-limit.enabled=true", "app.rate-limit.redis.endpoint=redis://"+redis.Addr()+"/0",
 		"app.server.admin-listen="+taken.Addr().String())
 	if app, err := compose.New(t.Context(), c, quiet()); err == nil || app != nil || !strings.Contains(err.Error(), "app.server.admin-listen") {

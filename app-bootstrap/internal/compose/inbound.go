@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/duallog"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/config"
+	"github.com/edgelimit/edgelimit/app-bootstrap/internal/limitsource"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/metrics"
 )
 
@@ -31,7 +33,8 @@ var (
 )
 
 // newInbound makes the inbound-web limiter's middleware, or nil where it is off.
-func (a *App) newInbound(c config.InboundWeb, resolver identity.Resolver, registry *prometheus.Registry) (func(http.Handler) http.Handler, error) {
+func (a *App) newInbound(ctx context.Context, whole config.Config, resolver identity.Resolver, registry *prometheus.Registry) (func(http.Handler) http.Handler, error) {
+	c := whole.InboundWeb
 	if c.Mode == config.ModeOff {
 		return nil, nil
 	}
@@ -41,7 +44,7 @@ func (a *App) newInbound(c config.InboundWeb, resolver identity.Resolver, regist
 	}
 	m := middleware.RateLimitMiddleware{
 		Limiter: local, DualLayerLimiter: local.Dual(),
-		Resolver: resolver, Keys: keysOf(c), Limits: limitsOf(c), Window: c.Window,
+		Resolver: resolver, Keys: keysOf(c), Window: c.Window,
 		Observer: metrics.NewInbound(registry, c.Mode == config.ModeRedis && !c.FailClosed),
 	}
 	if c.CountPreflight {
@@ -58,6 +61,11 @@ func (a *App) newInbound(c config.InboundWeb, resolver identity.Resolver, regist
 				"replicas", c.Replicas)
 		}
 	}
+	source, err := a.newSource(ctx, whole, registry)
+	if err != nil {
+		return nil, err
+	}
+	m.Limits = limitsOf(c, source)
 	if err := m.Check(); err != nil {
 		return nil, fmt.Errorf("app.inbound-web.rate-limit: %w", err)
 	}
@@ -87,17 +95,40 @@ func keysOf(c config.InboundWeb) limitkey.Builder {
 	return limitkey.New(c.Secret)
 }
 
-// limitsOf are a tenant's own limits, or everybody's.
-func limitsOf(c config.InboundWeb) func(identity.Principal) middleware.Limits {
+// limitsOf are what the source says of a tenant, or what is configured of it, or
+// everybody's. A nil source says nothing.
+func limitsOf(c config.InboundWeb, source *limitsource.Source) func(context.Context, identity.Principal) middleware.Limits {
 	everybody := middleware.Limits(c.Limits)
 	own := make(map[string]middleware.Limits, len(c.Tenants))
 	for id, limits := range c.Tenants {
 		own[id] = middleware.Limits(limits)
 	}
-	return func(p identity.Principal) middleware.Limits {
-		if limits, ok := own[p.Tenant]; ok {
+	return func(ctx context.Context, p identity.Principal) middleware.Limits {
+		limits, ok := own[p.Tenant]
+		if !ok {
+			limits = everybody
+		}
+		if source == nil || p.Tenant == "" {
 			return limits
 		}
-		return everybody
+		said := source.Of(ctx, p.Tenant)
+		take(&limits.Tenant, said.Tenant)
+		take(&limits.User, said.User)
+		take(&limits.Key, said.Key)
+		takeOwn(&limits.User, said.Users, p.User)
+		takeOwn(&limits.Key, said.Keys, p.Key)
+		return limits
+	}
+}
+
+func take(limit *int, said *limitsource.Limit) {
+	if said != nil {
+		*limit = int(*said)
+	}
+}
+
+func takeOwn(limit *int, said map[string]limitsource.Limit, id string) {
+	if own, ok := said[id]; ok {
+		*limit = int(own)
 	}
 }

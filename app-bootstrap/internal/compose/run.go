@@ -120,6 +120,12 @@ func (a *App) close() {
 		_ = l.server.Close()
 		_ = l.socket.Close()
 	}
+	if a.source != nil {
+		a.source.Close()
+	}
+	if a.cache != nil {
+		_ = a.cache.Close()
+	}
 	if a.inbound != nil {
 		_ = a.inbound.Close()
 	}

@@ -42,6 +42,7 @@ func (c *compiler) config(given raw) Config {
 		RateLimit: c.rateLimit(given.App.RateLimit),
 	}
 	made.InboundWeb = c.inboundWeb(given.App.InboundWeb, made)
+	made.Cache = c.cache(given.App.Cache.Redis, made)
 	return made
 }
 

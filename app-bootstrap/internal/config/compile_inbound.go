@@ -35,6 +35,7 @@ func (c *compiler) inboundWeb(given rawInboundWeb, rest Config) InboundWeb {
 	made.Tenants = c.tenants(limiter.Tenants, made.Limits)
 	made.Redis = c.inboundRedis(limiter.RedisURL, made.Mode)
 	made.Secret = c.inboundSecret(limiter.HMACSecretFile, made.Mode)
+	made.Source = c.limitsSource(given.LimitsSource, made.Mode)
 	c.replicas(limiter, made)
 	return made
 }

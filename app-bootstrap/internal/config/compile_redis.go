@@ -40,36 +40,39 @@ func (c *compiler) redis(given rawRedis, enabled bool) Redis {
 
 	end := c.endpoint(keyEndpoint, given.Endpoint)
 	r.Address, r.TLS, r.Database = end.address, end.tls, end.database
-	r.Username, r.Password = c.credentials(given, end, enabled)
+	r.Username, r.Password = c.credentials(credentialKeys{keyEndpoint, keyUsername, keyPasswordFile}, given.Username, given.PasswordFile, end, enabled)
 	if enabled {
 		r.Secret = c.secret(keyHMACSecretFile, given.HMACSecretFile)
 	}
 	return r
 }
 
+// credentialKeys are where one server's user and password are configured.
+type credentialKeys struct{ endpoint, username, passwordFile string }
+
 // credentials joins what the endpoint and the keys say. Two answers to one
 // question are refused rather than ranked.
-func (c *compiler) credentials(given rawRedis, end endpoint, enabled bool) (string, Sensitive) {
-	username, password := given.Username, NewSensitive(end.password)
+func (c *compiler) credentials(keys credentialKeys, username, passwordFile string, end endpoint, enabled bool) (string, Sensitive) {
+	password := NewSensitive(end.password)
 	switch {
 	case username == "":
 		username = end.username
 	case end.username != "" && end.username != username:
-		c.refuse(keyUsername, "differs from the user in %s: keep one of them", keyEndpoint)
+		c.refuse(keys.username, "differs from the user in %s: keep one of them", keys.endpoint)
 	}
-	if given.PasswordFile != "" && end.password != "" {
-		c.refuse(keyPasswordFile, "is set, and the endpoint of the environment holds a password too: keep one of them")
+	if passwordFile != "" && end.password != "" {
+		c.refuse(keys.passwordFile, "is set, and the endpoint of the environment holds a password too: keep one of them")
 		return username, password
 	}
-	if enabled && username != "" && given.PasswordFile == "" && end.password == "" {
-		c.refuse(keyPasswordFile, "is missing: a user cannot log in without a password")
+	if enabled && username != "" && passwordFile == "" && end.password == "" {
+		c.refuse(keys.passwordFile, "is missing: a user cannot log in without a password")
 	}
-	if given.PasswordFile == "" || !enabled {
+	if passwordFile == "" || !enabled {
 		return username, password
 	}
-	content, ok := c.secretFile(keyPasswordFile, given.PasswordFile)
+	content, ok := c.secretFile(keys.passwordFile, passwordFile)
 	if ok && trimNewline(content) == "" {
-		c.refuse(keyPasswordFile, "names an empty file: write the password into it")
+		c.refuse(keys.passwordFile, "names an empty file: write the password into it")
 	}
 	return username, NewSensitive(trimNewline(content))
 }

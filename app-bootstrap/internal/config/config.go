@@ -16,6 +16,7 @@ type Config struct {
 	Gateway    Gateway
 	RateLimit  RateLimit
 	InboundWeb InboundWeb
+	Cache      Cache
 }
 
 // Server is where the program listens, and whom it believes.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/edgelimit/edgelimit/shared-contract/secret"
@@ -25,6 +26,16 @@ type InboundWeb struct {
 	Replicas       int  // 1 or more; above 1 in ModeLocal, the operator accepted that each counts alone
 	CommandTimeout time.Duration
 	CountPreflight bool // CORS preflights count; else they are exempt
+
+	Source LimitsSource
+}
+
+// LimitsSource is a service that says what limits tenants have.
+type LimitsSource struct {
+	URL     *url.URL      // https, or on loopback; nil: there is none
+	Token   Sensitive     // zero: none
+	TTL     time.Duration // how long an answer is not asked for again
+	Timeout time.Duration // of a question
 }
 
 // InboundMode is where the inbound-web limiter counts.

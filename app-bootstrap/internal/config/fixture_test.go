@@ -11,14 +11,16 @@ import (
 
 // contents are the secret files of the tests.
 var contents = map[string]string{
-	"/run/secrets/edgelimit-hmac": strings.Repeat("h", 32),
-	"secret":                      strings.Repeat("s", 32) + "\n",
-	"token":                       strings.Repeat("t", 32) + "\r\n",
-	"password":                    "pass word\n",
-	"short":                       strings.Repeat("s", 31) + "\n",
-	"binary":                      strings.Repeat("\x00", 32),
-	"huge":                        strings.Repeat("h", 1<<16+1),
-	"empty":                       "\n",
+	"/run/secrets/edgelimit-hmac":         strings.Repeat("h", 32),
+	"/run/secrets/edgelimit-limits-token": "limits-token",
+	"secret":                              strings.Repeat("s", 32) + "\n",
+	"token":                               strings.Repeat("t", 32) + "\r\n",
+	"password":                            "pass word\n",
+	"short":                               strings.Repeat("s", 31) + "\n",
+	"binary":                              strings.Repeat("\x00", 32),
+	"huge":                                strings.Repeat("h", 1<<16+1),
+	"empty":                               "\n",
+	"bearer":                              "abc.DEF-123~==\n",
 }
 
 func files(name string) ([]byte, error) {

@@ -35,6 +35,7 @@ func TestLoad_inboundExampleIsClean(t *testing.T) {
 		Tenants:        map[string]config.InboundLimits{"acme": {Tenant: 6000, User: 600, Key: 60, Anonymous: 30}},
 		Replicas:       1,
 		CommandTimeout: 50 * time.Millisecond,
+		Source:         config.LimitsSource{TTL: time.Minute, Timeout: 200 * time.Millisecond},
 	}
 	got.Secret = want.Secret
 	if !reflect.DeepEqual(got, want) {

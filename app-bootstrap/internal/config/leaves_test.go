@@ -91,7 +91,30 @@ var leafRows = []leaf{
 	{key: "app.inbound-web.rate-limit.accept-per-replica-limits", value: "true"},
 	{key: "app.inbound-web.rate-limit.command-timeout", value: "77ms", field: "InboundWeb.CommandTimeout"},
 	{key: "app.inbound-web.rate-limit.preflight", value: "count", field: "InboundWeb.CountPreflight"},
+	{key: "app.inbound-web.limits-source.url", value: "https://limits.example/v1?env=test", field: "InboundWeb.Source.URL"},
+	{key: "app.inbound-web.limits-source.ttl", value: "90s", field: "InboundWeb.Source.TTL"},
+	{key: "app.inbound-web.limits-source.timeout", value: "77ms", field: "InboundWeb.Source.Timeout"},
+	{key: "app.inbound-web.limits-source.token-file", value: "bearer", with: append(inboundLimits[:4:4], "app.inbound-web.rate-limit.mode=local",
+		"app.inbound-web.limits-source.url=https://limits.example"), field: "InboundWeb.Source.Token"},
+	{key: "app.cache.redis.enabled", before: "false", value: "true", with: append(caching[1:len(caching):len(caching)], "app.cache.redis.hmac-secret-file=secret"),
+		field: "Cache.Enabled Cache.Secret"},
+	{key: "app.cache.redis.role", value: "cache"},
+	{key: "app.cache.redis.endpoint", before: "redis://127.0.0.1", value: "redis://127.0.0.9", field: "Cache.Address"},
+	{key: "app.cache.redis.endpoint", before: "redis://127.0.0.1", value: "rediss://127.0.0.1", field: "Cache.TLS"},
+	{key: "app.cache.redis.endpoint", before: "redis://127.0.0.1", value: "redis://127.0.0.1/15", field: "Cache.Database"},
+	{key: "app.cache.redis.endpoint", before: "redis://127.0.0.1", value: "redis://me@127.0.0.1", field: "Cache.Username"},
+	{key: "app.cache.redis.username", value: "me", field: "Cache.Username"},
+	{key: "app.cache.redis.password-file", value: "password", with: append(caching[:len(caching):len(caching)], "app.cache.redis.hmac-secret-file=secret"),
+		field: "Cache.Password"},
+	{key: "app.cache.redis.hmac-secret-file", value: "secret", with: caching, field: "Cache.Secret"},
+	{key: "app.cache.redis.key-prefix", value: "other", field: "Cache.KeyPrefix"},
+	{key: "app.cache.redis.dial-timeout", value: "1234ms", field: "Cache.DialTimeout"},
+	{key: "app.cache.redis.command-timeout", value: "77ms", field: "Cache.CommandTimeout"},
+	{key: "app.cache.redis.max-connections", value: "33", field: "Cache.MaxConnections"},
 }
+
+// caching is everything that a cache needs but the secret's file.
+var caching = []string{"app.cache.redis.enabled=true", "app.cache.redis.role=cache", "app.cache.redis.endpoint=redis://127.0.0.1:6390"}
 
 func TestLoad_oneLeafChangesOneField(t *testing.T) {
 	for _, row := range leafRows {

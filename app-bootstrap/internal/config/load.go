@@ -178,9 +178,11 @@ func overridesLayer(r *reporter, overrides []string) *layer {
 // refusePassword reports a password inside a URL of a layer that other people can
 // read: a file, or the arguments of a process.
 func (l *layer) refusePassword() {
-	if holdsPassword(l.text(keyEndpoint)) {
-		l.report.unread(keyEndpoint, l.report.where(keyEndpoint),
-			"holds a password: take it out and name its file in %s, or give the whole endpoint by the environment", keyPasswordFile)
+	for key, file := range map[string]string{keyEndpoint: keyPasswordFile, keyCacheEndpoint: keyCachePasswordFile} {
+		if holdsPassword(l.text(key)) {
+			l.report.unread(key, l.report.where(key),
+				"holds a password: take it out and name its file in %s, or give the whole endpoint by the environment", file)
+		}
 	}
 	if holdsPassword(l.text(keyRedisURL)) {
 		l.report.unread(keyRedisURL, l.report.where(keyRedisURL),

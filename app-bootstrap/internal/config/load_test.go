@@ -40,7 +40,9 @@ func TestLoad_nothingIsTheDefaults(t *testing.T) {
 		},
 		InboundWeb: config.InboundWeb{
 			Window: time.Minute, Tenants: map[string]config.InboundLimits{}, Replicas: 1, CommandTimeout: 50 * time.Millisecond,
+			Source: config.LimitsSource{TTL: time.Minute, Timeout: 200 * time.Millisecond},
 		},
+		Cache: config.Cache{KeyPrefix: "edgelimit", DialTimeout: time.Second, CommandTimeout: 50 * time.Millisecond, MaxConnections: 32},
 	}
 	for name, file := range map[string]string{
 		"no file": "", "comments": "# nothing\n\n", "a marker": "---\n", "an empty section": "app: {}\n",

@@ -23,6 +23,7 @@ type rawApp struct {
 	Gateway    rawGateway    `koanf:"gateway"`
 	RateLimit  rawRateLimit  `koanf:"rate-limit"`
 	InboundWeb rawInboundWeb `koanf:"inbound-web"`
+	Cache      rawCache      `koanf:"cache"`
 }
 
 type rawServer struct {
@@ -99,8 +100,33 @@ type rawBreaker struct {
 }
 
 type rawInboundWeb struct {
-	Identity  rawIdentity `koanf:"identity"`
-	RateLimit rawInbound  `koanf:"rate-limit"`
+	Identity     rawIdentity     `koanf:"identity"`
+	RateLimit    rawInbound      `koanf:"rate-limit"`
+	LimitsSource rawLimitsSource `koanf:"limits-source"`
+}
+
+type rawLimitsSource struct {
+	URL       string        `koanf:"url"`
+	TTL       time.Duration `koanf:"ttl"`
+	Timeout   time.Duration `koanf:"timeout"`
+	TokenFile string        `koanf:"token-file"`
+}
+
+type rawCache struct {
+	Redis rawCacheRedis `koanf:"redis"`
+}
+
+type rawCacheRedis struct {
+	Enabled        bool          `koanf:"enabled"`
+	Role           string        `koanf:"role"`
+	Endpoint       string        `koanf:"endpoint"`
+	Username       string        `koanf:"username"`
+	PasswordFile   string        `koanf:"password-file"`
+	HMACSecretFile string        `koanf:"hmac-secret-file"`
+	KeyPrefix      string        `koanf:"key-prefix"`
+	DialTimeout    time.Duration `koanf:"dial-timeout"`
+	CommandTimeout time.Duration `koanf:"command-timeout"`
+	MaxConnections int64         `koanf:"max-connections"`
 }
 
 type rawIdentity struct {
@@ -190,6 +216,22 @@ const (
 	keyReplicas          = "app.inbound-web.rate-limit.replicas"
 	keyInboundTimeout    = "app.inbound-web.rate-limit.command-timeout"
 	keyPreflight         = "app.inbound-web.rate-limit.preflight"
+
+	keySourceURL       = "app.inbound-web.limits-source.url"
+	keySourceTTL       = "app.inbound-web.limits-source.ttl"
+	keySourceTimeout   = "app.inbound-web.limits-source.timeout"
+	keySourceTokenFile = "app.inbound-web.limits-source.token-file"
+
+	keyCacheEnabled        = "app.cache.redis.enabled"
+	keyCacheRole           = "app.cache.redis.role"
+	keyCacheEndpoint       = "app.cache.redis.endpoint"
+	keyCacheUsername       = "app.cache.redis.username"
+	keyCachePasswordFile   = "app.cache.redis.password-file"
+	keyCacheSecretFile     = "app.cache.redis.hmac-secret-file"
+	keyCacheKeyPrefix      = "app.cache.redis.key-prefix"
+	keyCacheDialTimeout    = "app.cache.redis.dial-timeout"
+	keyCacheTimeout        = "app.cache.redis.command-timeout"
+	keyCacheMaxConnections = "app.cache.redis.max-connections"
 )
 
 // secretive tells whether a value of the key may hold a password, so that no
@@ -197,7 +239,8 @@ const (
 // file's name belongs must not reach a log.
 func secretive(key string) bool {
 	switch key {
-	case keyEndpoint, keyUpstream, keyAdminTokenFile, keyPasswordFile, keyHMACSecretFile, keyRedisURL, keyInboundSecretFile:
+	case keyEndpoint, keyUpstream, keyAdminTokenFile, keyPasswordFile, keyHMACSecretFile, keyRedisURL, keyInboundSecretFile,
+		keySourceURL, keySourceTokenFile, keyCacheEndpoint, keyCachePasswordFile, keyCacheSecretFile:
 		return true
 	}
 	return false

@@ -1,0 +1,176 @@
+package limitsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/edgelimit/edgelimit/shared-contract/cache"
+)
+
+// Config is what a Source is made of. Token, Observer and Logger may be left out.
+type Config struct {
+	URL   *url.URL // asked with the query ?tenant=ID beside what it has
+	Token string   // sent as a bearer token; "" is none
+
+	TTL     time.Duration // whole milliseconds; how long what was learnt is not asked for again
+	Timeout time.Duration // of one look at the cache and of one question, each
+
+	Cache cache.CachePort
+	Clock func() time.Duration // how long something has been running; it never goes back
+
+	Observer func(Event) // hears what becomes of questions
+	Logger   *slog.Logger
+}
+
+// Event is what became of a question, as a metric's label.
+type Event string
+
+// The events.
+const (
+	Fetched Event = "fetched" // the source answered
+	Failed  Event = "failed"  // it did not, or not in a way that can be used
+	Waived  Event = "waived"  // another process is asking, or too many questions are under way
+)
+
+const (
+	maxTenants = 2048                  // known to this process at once
+	maxFetches = 16                    // under way at once
+	staleFor   = 24 * time.Hour        // how long after its TTL a document stays in the cache
+	memoFor    = time.Second           // how long this process does not look into the cache again
+	retryAfter = 5 * time.Second       // how long a failed question is not asked again
+	lookEvery  = 10 * time.Millisecond // while another process asks
+	noticeOf   = 30 * time.Second      // how long the log is silent of failures after one
+)
+
+// Source says what limits tenants have. It is safe for concurrent use. Make one
+// with New, and Close it.
+type Source struct {
+	config Config
+	fetch  fetcher
+
+	context context.Context // ends with Close
+	cancel  context.CancelFunc
+	places  chan struct{} // one for each question under way
+	tasks   sync.WaitGroup
+	mu      sync.Mutex // held to begin a task or to close
+	noticed time.Duration
+
+	memos *lru.Cache[string, memo]
+	loads singleflight.Group
+}
+
+// memo is what this process knows of a tenant.
+type memo struct {
+	document Document
+	until    time.Duration // on the clock; then the cache is looked into again
+}
+
+// New makes a Source. It asks nobody before it is asked.
+func New(c Config) (*Source, error) {
+	if c.URL == nil || c.Cache == nil || c.Clock == nil {
+		return nil, errors.New("limitsource: URL, Cache and Clock are needed")
+	}
+	if c.TTL < time.Millisecond || c.TTL > cache.MaxTTL-staleFor || c.TTL%time.Millisecond != 0 || c.Timeout <= 0 {
+		return nil, fmt.Errorf("limitsource: the TTL must be whole milliseconds and at most %v, the timeout above 0", cache.MaxTTL-staleFor)
+	}
+	if c.Observer == nil {
+		c.Observer = func(Event) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	memos, err := lru.New[string, memo](maxTenants)
+	if err != nil {
+		return nil, fmt.Errorf("limitsource: %w", err)
+	}
+	s := &Source{
+		config: c, fetch: newFetcher(c.URL, c.Token, c.Timeout),
+		places: make(chan struct{}, maxFetches), memos: memos, noticed: -noticeOf,
+	}
+	s.context, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close ends what is under way and waits for it. A Source that is closed answers
+// what it knows.
+func (s *Source) Close() {
+	s.mu.Lock()
+	s.cancel()
+	s.mu.Unlock()
+	s.tasks.Wait()
+	s.fetch.client.CloseIdleConnections()
+}
+
+// begin tells whether a task may begin, which then ends with s.tasks.Done.
+func (s *Source) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.context.Err() != nil {
+		return false
+	}
+	s.tasks.Add(1)
+	return true
+}
+
+// Of is what is known of a tenant. Only the first question about a tenant waits, at
+// most for ctx, looks into the cache and one question, be it another process's; later ones are
+// answered from memory while that is renewed. If nothing can be learnt, the Document
+// is zero.
+func (s *Source) Of(ctx context.Context, tenant string) Document {
+	known, ok := s.memos.Get(tenant)
+	if ok && s.config.Clock() < known.until {
+		return known.document
+	}
+	loaded := s.loads.DoChan(tenant, func() (any, error) {
+		if !s.begin() {
+			return s.keep(tenant, retryAfter), nil
+		}
+		defer s.tasks.Done()
+		return s.load(tenant), nil
+	})
+	if ok {
+		return known.document
+	}
+	select {
+	case result := <-loaded:
+		return result.Val.(Document)
+	case <-ctx.Done():
+		return Document{}
+	}
+}
+
+// remember keeps d for a while, and answers it.
+func (s *Source) remember(tenant string, d Document, lasts time.Duration) Document {
+	s.memos.Add(tenant, memo{document: d, until: s.config.Clock() + lasts})
+	return d
+}
+
+// keep makes what is known last for a while longer, if anything is.
+func (s *Source) keep(tenant string, lasts time.Duration) Document {
+	known, _ := s.memos.Peek(tenant)
+	return s.remember(tenant, known.document, lasts)
+}
+
+// failed hears of a question without a usable answer. An outage of the source is one
+// line in the log now and then, not one a question.
+func (s *Source) failed(err error) {
+	s.config.Observer(Failed)
+	now := s.config.Clock()
+	s.mu.Lock()
+	due := now-s.noticed >= noticeOf && s.context.Err() == nil
+	if due {
+		s.noticed = now
+	}
+	s.mu.Unlock()
+	if due {
+		s.config.Logger.Warn("limits source", "problem", err.Error())
+	}
+}
