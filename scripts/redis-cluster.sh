@@ -125,7 +125,7 @@ run() {
   addresses
   sleep infinity &
   sleeper=$!
-  trap 'kill "$sleeper"; stop' EXIT
+  trap 'kill "$sleeper" 2>/dev/null || true; stop' EXIT
   wait "$sleeper"
 }
 

@@ -46,7 +46,7 @@ func OfLog(v slidinglog.Verdict, outer, inner Bound) Answer {
 			a.Problem.ViolatedPolicies = append(a.Problem.ViolatedPolicies, l.PolicyID)
 		}
 		if l.Limit <= 0 {
-			a.RetryAfterSeconds = 0
+			a.RetryAfterSeconds, a.Problem.Detail = 0, "This client is allowed nothing."
 		}
 	}
 	return a

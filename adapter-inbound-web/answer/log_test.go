@@ -3,6 +3,7 @@ package answer_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,5 +74,14 @@ func TestTighter_aDenialOnATie(t *testing.T) {
 	got := edge.Tighter(denied)
 	if got.Status != 429 || got.Limit != 100 || got.ResetSeconds != 2 || got.RetryAfterSeconds != 9 {
 		t.Errorf("got %+v, want the denier's answer with the first's limit and reset", got)
+	}
+}
+
+func TestOfLog_underLimitZeroPromisesNoReturn(t *testing.T) {
+	for limit, returns := range map[int]bool{0: false, 1: true} {
+		a := answer.OfLog(slidinglog.Verdict{RetryAfter: time.Second}, answer.Bound{PolicyID: "tenant", Limit: limit}, answer.Bound{})
+		if got := strings.Contains(a.Problem.Detail, "Retry-After"); got != returns || got != (a.RetryAfterSeconds > 0) {
+			t.Errorf("limit %d: got %q and a Retry-After of %d s", limit, a.Problem.Detail, a.RetryAfterSeconds)
+		}
 	}
 }

@@ -66,7 +66,7 @@ func (c *Client) AwaitFirstAttempt(ctx context.Context) error {
 func (c *Client) monitor() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	defer c.setHealth(Health{Problems: []string{errClosed.Error()}})
+	defer c.health.Store(&Health{Problems: []string{errClosed.Error()}})
 	for first := true; c.context.Err() == nil; first = false {
 		cn, facts, refused := c.look()
 		if first {

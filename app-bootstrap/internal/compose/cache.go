@@ -77,13 +77,8 @@ func (a *App) apart(ctx context.Context, c config.Config, opened *rediscache.Red
 	if own == "" {
 		return nil
 	}
-	attempt, cancel := context.WithTimeout(ctx, firstAttempt)
-	defer cancel()
-	if a.inbound != nil {
-		_ = a.inbound.Connection().AwaitFirstAttempt(attempt)
-		if a.inbound.Connection().Health().RunID == own {
-			return fmt.Errorf("app.cache.redis.endpoint %s is the inbound-web limiter's server under another name: a cache needs a Redis of its own", c.Cache.Redacted())
-		}
+	if a.inbound != nil && a.inbound.Connection().Health().RunID == own {
+		return fmt.Errorf("app.cache.redis.endpoint %s is the inbound-web limiter's server under another name: a cache needs a Redis of its own", c.Cache.Redacted())
 	}
 	if a.provider != nil && c.RateLimit.Redis.Database == c.Cache.Database && a.provider.Connection().Health().RunID == own {
 		return fmt.Errorf("app.cache.redis.endpoint %s is the coordination Redis under another name: a cache needs a Redis of its own", c.Cache.Redacted())

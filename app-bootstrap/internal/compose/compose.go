@@ -125,10 +125,7 @@ func (a *App) newJudge(ctx context.Context, c config.Config, resolver identity.R
 	if err != nil {
 		return nil, fmt.Errorf("app.rate-limit.redis: %w", err)
 	}
-	attempt, cancel := context.WithTimeout(ctx, firstAttempt)
-	defer cancel()
-	err = a.provider.Connection().AwaitFirstAttempt(attempt)
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+	if err := refusal(ctx, a.provider.Connection()); err != nil {
 		return nil, fmt.Errorf("app.rate-limit.redis.endpoint %s: %w", c.RateLimit.Redis.Redacted(), err)
 	}
 	a.readiness.Endpoint, a.readiness.Connection = c.RateLimit.Redis.Redacted(), a.provider.Connection()
@@ -146,6 +143,18 @@ func (a *App) newJudge(ctx context.Context, c config.Config, resolver identity.R
 		Budget:   a.provider.Budget(),
 		RawPaths: rawPaths,
 	})
+}
+
+// refusal waits for the first attempt to connect, and is why the server refuses this
+// client; nil if it does not, or is away.
+func refusal(ctx context.Context, connection coordination.Endpoint) error {
+	attempt, cancel := context.WithTimeout(ctx, firstAttempt)
+	defer cancel()
+	err := connection.AwaitFirstAttempt(attempt)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 func newTable(c config.RateLimit) (route.Table, error) {

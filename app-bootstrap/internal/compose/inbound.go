@@ -51,7 +51,7 @@ func (a *App) newInbound(ctx context.Context, whole config.Config, resolver iden
 		m.Preflight = middleware.CountPreflight
 	}
 	if c.Mode == config.ModeRedis {
-		if a.inbound, err = openInbound(c, a); err != nil {
+		if err := a.openInbound(ctx, c); err != nil {
 			return nil, err
 		}
 		m.Limiter, m.DualLayerLimiter = a.inbound, a.inbound.Dual()
@@ -72,8 +72,10 @@ func (a *App) newInbound(ctx context.Context, whole config.Config, resolver iden
 	return m.Handler, nil
 }
 
-func openInbound(c config.InboundWeb, a *App) (*duallog.RedisLimiter, error) {
-	opened, err := duallog.Open(duallog.Config{Window: c.Window, Redis: coordination.Config{
+// openInbound opens the limiter's Redis. One that is away may come; one that refuses
+// this client stops the start, under either outage policy.
+func (a *App) openInbound(ctx context.Context, c config.InboundWeb) (err error) {
+	a.inbound, err = duallog.Open(duallog.Config{Window: c.Window, Redis: coordination.Config{
 		Addr: c.Redis.Address, TLS: tlsOf(c.Redis.TLS), Database: c.Redis.Database,
 		Username: c.Redis.Username, Password: c.Redis.Password.Reveal(),
 		DialTimeout: inboundDialTimeout, CommandTimeout: c.CommandTimeout, MaxInFlight: inboundInFlight,
@@ -81,11 +83,14 @@ func openInbound(c config.InboundWeb, a *App) (*duallog.RedisLimiter, error) {
 		Logger: a.logger.With("limiter", "inbound-web"),
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("app.inbound-web.rate-limit.redis-url: %w", err)
+		return fmt.Errorf("app.inbound-web.rate-limit.redis-url: %w", err)
 	}
-	a.readiness.Inbound, a.readiness.InboundNeeded = opened.Connection(), c.FailClosed
+	if err := refusal(ctx, a.inbound.Connection()); err != nil {
+		return fmt.Errorf("app.inbound-web.rate-limit.redis-url %s: %w", c.Redis.Redacted(), err)
+	}
+	a.readiness.Inbound, a.readiness.InboundNeeded = a.inbound.Connection(), c.FailClosed
 	a.readiness.InboundEndpoint = c.Redis.Redacted()
-	return opened, nil
+	return nil
 }
 
 func keysOf(c config.InboundWeb) limitkey.Builder {

@@ -79,11 +79,7 @@ func (c *compiler) replicas(given rawInbound, made InboundWeb) {
 	if !c.numberIn(keyReplicas, given.Replicas, 1, maxReplicas) || given.Replicas == 1 {
 		return
 	}
-	switch {
-	case made.Mode == ModeLocal && !given.AcceptPerReplicaLimits:
+	if made.Mode == ModeLocal && !given.AcceptPerReplicaLimits {
 		c.refuse(keyReplicas, "is %d, and in mode local each counts alone: write mode: redis, or accept-per-replica-limits: true", given.Replicas)
-	case made.Mode == ModeRedis && !made.FailClosed:
-		c.warn(keyOutagePolicy, "lets each replica count alone in an outage: about limit x replicas in all, unless divided, as by replicas: %d",
-			given.Replicas)
 	}
 }
