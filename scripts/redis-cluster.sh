@@ -137,7 +137,7 @@ test_limiters() {
   start
   cd "$scripts/../adapter-outbound-cache-redis"
   EDGELIMIT_REDIS_SERVER=$("$scripts/redis-server") EDGELIMIT_REDIS_CLUSTER=$(addresses | paste -sd, -) GOWORK=off \
-    go test -race -p 1 -count=1 -tags cluster -run Cluster -v "$@" ./redistest ./duallog ./redislimit |
+    go test -race -p 1 -parallel 8 -count=1 -tags cluster -run Cluster -v "$@" ./redistest ./duallog ./redislimit |
     awk '!/^ *=== / && !/^ +--- PASS/ && !/^PASS$/ { print; fflush() }'
 }
 

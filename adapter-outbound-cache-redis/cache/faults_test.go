@@ -124,7 +124,7 @@ func TestFaults_theCausesAreToldApart(t *testing.T) {
 	})
 	t.Run("no right that the documentation leaves out", func(t *testing.T) {
 		r := newRig(t)
-		rights := strings.Fields("resetkeys ~test:* resetchannels -@all +get +pttl +multi +exec +set +del +evalsha +eval +getrange")
+		rights := strings.Fields("resetkeys ~test:* resetchannels -@all +get +pttl +multi +exec +set +del +evalsha +eval +getrange +info")
 		r.server.Do(t, append([]string{"ACL", "SETUSER", "cache", "on", ">pw"}, rights...)...)
 		r.config.Username, r.config.Password = "cache", "pw"
 		cachetest.Run(t, cachetest.Harness{

@@ -119,7 +119,7 @@ func (c *Cluster) learnSlots(m *slotMap) {
 	}
 	for _, master := range m.masters {
 		client, refused := c.clientAt(master)
-		if refused == nil && (before == nil || !slices.Contains(before.masters, master)) {
+		if refused == nil && before != nil && !slices.Contains(before.masters, master) {
 			client.doubted.Store(true)
 		}
 	}

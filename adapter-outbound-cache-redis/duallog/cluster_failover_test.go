@@ -13,12 +13,12 @@ import (
 // callWhileFailingOver lets each replica take its master's place while both run.
 func callWhileFailingOver(t *testing.T, cluster *redistest.Cluster) {
 	limiter := openReady(t, clusterConfig(cluster, time.Hour))
-	load := startLoad(limiter, tenants(12), 1, 1)
+	load := startLoad(t, limiter, tenants(12), 1, 1)
 	for _, replica := range cluster.Replicas(t) {
-		load.goOn(t, 100)
+		load.goOn(t, 10)
 		cluster.FailOver(t, replica)
 	}
-	load.goOn(t, 100)
+	load.goOn(t, 10)
 	load.end()
 	if failures := load.failures(); len(failures) > 0 {
 		t.Errorf("%d calls failed, the first with %v", len(failures), failures[0])
@@ -30,6 +30,7 @@ func callWhileFailingOver(t *testing.T, cluster *redistest.Cluster) {
 const nodeTimeout = time.Second
 
 func TestCluster_aMasterThatIsLostCostsNoMoreThanItsFailover(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	cluster.SetNodeTimeout(t, nodeTimeout)
 	t.Run("frozen", func(t *testing.T) {
@@ -45,11 +46,12 @@ func loseMaster(t *testing.T, cluster *redistest.Cluster, i int, lose, after fun
 	c := clusterConfig(cluster, time.Hour)
 	c.Redis.CommandTimeout, c.Redis.BreakerProbeEvery = 300*time.Millisecond, time.Hour
 	limiter := openReady(t, c)
-	load := startLoad(limiter, tenants(12), 1, 1)
-	load.goOn(t, 500)
+	load := startLoad(t, limiter, tenants(12), 1, 1)
+	load.goOn(t, 40)
 	began := time.Now()
 	lost, heir := cluster.Nodes[i], cluster.Nodes[i+3]
 	lose(lost, t)
+	t.Cleanup(func() { after(lost, t) })
 	comes(t, "see that a master is gone", func() bool { return !limiter.Connection().Health().Ready })
 	comes(t, "fail over", func() bool { return isMaster(t, heir) })
 	for _, node := range cluster.Nodes {
@@ -63,7 +65,7 @@ func loseMaster(t *testing.T, cluster *redistest.Cluster, i int, lose, after fun
 	}
 	recovered := time.Since(began)
 	back := comes(t, "be ready again", func() bool { return limiter.Connection().Health().Ready })
-	load.goOn(t, 500)
+	load.goOn(t, 40)
 	load.end()
 	after(lost, t)
 	cluster.AwaitOK(t)

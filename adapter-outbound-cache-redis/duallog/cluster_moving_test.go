@@ -19,7 +19,7 @@ func callWhileMoving(t *testing.T, cluster *redistest.Cluster) {
 	moving := openReady(t, clusterConfig(cluster, time.Hour))
 	staying := openReady(t, clusterConfig(cluster, time.Hour))
 	tenant := newTenant()
-	moved, rest := startLoad(moving, []string{tenant}, callers, users), startLoad(staying, tenants(6), 1, 1)
+	moved, rest := startLoad(t, moving, []string{tenant}, callers, users), startLoad(t, staying, tenants(6), 1, 1)
 	moved.goOn(t, 10*users)
 	began := moving.Connection().Stats().Resharding
 	var took time.Duration

@@ -12,6 +12,7 @@ import (
 )
 
 func TestCluster_losesAMasterThenAllAndComesBack(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	cluster.SetNodeTimeout(t, time.Second)
 	t.Run("a master killed under load", func(t *testing.T) { killMaster(t, cluster) })

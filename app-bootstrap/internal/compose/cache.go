@@ -75,6 +75,7 @@ func (a *App) apart(ctx context.Context, c config.Config, opened *rediscache.Red
 	defer cancel()
 	own := opened.RunID(asked)
 	if own == "" {
+		a.logger.Warn("the cache's Redis does not tell its run id, so that it may be a limiter's under another name", "endpoint", c.Cache.Redacted())
 		return nil
 	}
 	if a.inbound != nil && a.inbound.Connection().Health().RunID == own {

@@ -68,6 +68,9 @@ func parse(text []byte) (Document, error) {
 
 // encode is the document as parse reads it.
 func (d Document) encode() []byte {
-	text, _ := json.Marshal(d) // it holds nothing that cannot be
-	return text
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(d) // it holds nothing that cannot be
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }

@@ -2,12 +2,16 @@ package limitsource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/edgelimit/edgelimit/shared-contract/cache"
 )
 
 // maxBody is the most bytes of an answer.
@@ -27,6 +31,8 @@ func newFetcher(at *url.URL, token string, timeout time.Duration) fetcher {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: timeout}).DialContext, // none outlives its question for long
+			ForceAttemptHTTP2:      true,
 			MaxConnsPerHost:        maxFetches,
 			MaxIdleConnsPerHost:    maxFetches,
 			IdleConnTimeout:        time.Minute,
@@ -38,8 +44,8 @@ func newFetcher(at *url.URL, token string, timeout time.Duration) fetcher {
 	}}
 }
 
-// fetch asks for the limits of one tenant. 404 is a tenant of whom the source says
-// nothing.
+// fetch asks for the limits of one tenant. A 404 that is JSON is of a tenant of whom
+// the source says nothing; any other may be of somebody in between.
 func (f fetcher) fetch(ctx context.Context, tenant string) (Document, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.of(tenant), nil)
 	if err != nil {
@@ -53,16 +59,18 @@ func (f fetcher) fetch(ctx context.Context, tenant string) (Document, error) {
 	if err != nil {
 		return Document{}, fmt.Errorf("ask the limits source: %w", withoutURL(err))
 	}
-	defer func() { _ = answer.Body.Close() }()
-	switch answer.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return Document{}, nil
-	default:
+	defer func() {
+		_, _ = io.CopyN(io.Discard, answer.Body, maxBody) // so that the connection can be used again
+		_ = answer.Body.Close()
+	}()
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNotFound {
 		return Document{}, fmt.Errorf("the limits source answers %d", answer.StatusCode)
 	}
 	if kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return Document{}, fmt.Errorf("the limits source answers no application/json")
+		return Document{}, fmt.Errorf("the limits source answers %d without application/json", answer.StatusCode)
+	}
+	if answer.StatusCode == http.StatusNotFound {
+		return Document{}, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	if err != nil {
@@ -71,7 +79,11 @@ func (f fetcher) fetch(ctx context.Context, tenant string) (Document, error) {
 	if len(body) > maxBody {
 		return Document{}, fmt.Errorf("the limits source answers more than %d bytes", maxBody)
 	}
-	return parse(body)
+	document, err := parse(body)
+	if err == nil && len(document.encode()) > cache.MaxValueLen {
+		return Document{}, errors.New("the limits source answers ids that are not UTF-8")
+	}
+	return document, err
 }
 
 // of is the URL that asks for one tenant: ?tenant= and the id, escaped.

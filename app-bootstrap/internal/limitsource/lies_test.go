@@ -18,7 +18,7 @@ import (
 // spoil puts value in the place of what the cache holds of a tenant.
 func (r *rig) spoil(tenant, value string) {
 	r.Helper()
-	k, err := cache.NewKey("limits", tenant)
+	k, err := cache.NewKey("limits", r.origin()+tenant)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -101,6 +101,7 @@ func TestFetch_whatIsNoAnswerTeachesNothing(t *testing.T) {
 		"no type":              lie(200, "Content-Type", ""),
 		"a redirect":           lie(302, "Location", trap.URL),
 		"a permanent redirect": lie(308, "Location", trap.URL),
+		"somebody else's 404":  func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) },
 		"a failure":            lie(500, "X-Why", "down"),
 		"no content":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 		"a refusal":            lie(401, "X-Why", "token"),
@@ -139,7 +140,10 @@ func TestFetch_whatIsNoAnswerTeachesNothing(t *testing.T) {
 
 func TestFetch_aTenantThatIsUnknownThereHasNoLimitsOfItsOwn(t *testing.T) {
 	r := newRig(t)
-	r.does(http.NotFound)
+	r.does(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+	})
 	one, two := r.replica(), r.replica()
 	r.wantTenant(one, -1)
 	r.wantTenant(two, -1)

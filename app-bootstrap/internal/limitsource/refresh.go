@@ -15,7 +15,7 @@ import (
 
 // load learns what it can about a tenant, from the cache or the source.
 func (s *Source) load(tenant string) Document {
-	key, err := cache.NewKey("limits", tenant)
+	key, err := cache.NewKey("limits", s.origin+tenant)
 	if err != nil {
 		return s.keep(tenant, retryAfter)
 	}
@@ -60,53 +60,68 @@ func (s *Source) renew(tenant string, key cache.Key, hit cache.Hit) {
 			return
 		}
 		defer s.leave()
-		claim, claimed := stored(s.replace(key, hit.Token, hit.Value, staleFor+retryAfter))
-		if !claimed {
-			s.config.Observer(Waived)
-			return
-		}
-		if document, ok := s.question(tenant); ok {
-			s.replace(key, claim, document.encode(), s.config.TTL+staleFor)
-			s.remember(tenant, document, memoFor)
-		}
+		cache.MatchWriting(s.replace(key, hit.Token, hit.Value, staleFor+retryAfter),
+			func(claim cache.Stored) Document {
+				return s.learn(tenant, func(d Document) { s.replace(key, claim.Token, d.encode(), s.config.TTL+staleFor) })
+			},
+			func(cache.Conflict) Document { s.config.Observer(Waived); return Document{} },
+			func(cache.Unavailable) Document { return s.learn(tenant, nil) }) // it can be read, and not written
 	}()
 }
 
 // first claims the question about a tenant of whom the cache holds nothing, and
 // asks. Without a cache to claim it in, it asks for this process alone.
 func (s *Source) first(tenant string, key cache.Key) Document {
-	claim, err := cache.NewEntry(nil, retryAfter)
+	if !s.place() {
+		return s.keep(tenant, memoFor/10) // nothing is claimed that nobody asks
+	}
+	elsewhere := false
+	document := func() Document {
+		defer s.leave()
+		return cache.MatchWriting(s.claim(key),
+			func(claimed cache.Stored) Document {
+				return s.learn(tenant, func(d Document) { s.replace(key, claimed.Token, d.encode(), s.config.TTL+staleFor) })
+			},
+			func(cache.Conflict) Document { elsewhere = true; return Document{} },
+			func(cache.Unavailable) Document { return s.learn(tenant, nil) })
+	}()
+	if elsewhere {
+		return s.await(tenant, key)
+	}
+	return document
+}
+
+func (s *Source) claim(key cache.Key) cache.Writing {
+	entry, err := cache.NewEntry(nil, retryAfter)
 	if err != nil {
-		return s.keep(tenant, retryAfter)
+		return cache.Writing{}
 	}
 	ctx, cancel := s.within()
 	defer cancel()
-	return cache.MatchWriting(s.config.Cache.PutIfAbsent(ctx, key, claim),
-		func(claimed cache.Stored) Document {
-			return s.ask(tenant, func(d Document) { s.replace(key, claimed.Token, d.encode(), s.config.TTL+staleFor) })
-		},
-		func(cache.Conflict) Document { return s.await(tenant, key) },
-		func(cache.Unavailable) Document { return s.ask(tenant, nil) })
+	return s.config.Cache.PutIfAbsent(ctx, key, entry)
 }
 
 func isClaim(h cache.Hit) bool { return len(h.Value) == 0 }
 
 // await waits for what the process that holds the claim learns, as long as a question
-// may take.
+// may take. Who knows something already does not wait.
 func (s *Source) await(tenant string, key cache.Key) Document {
 	s.config.Observer(Waived)
-	ctx, cancel := s.within()
-	defer cancel()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
+	if s.memos.Contains(tenant) {
+		return s.keep(tenant, memoFor)
+	}
+	end := time.NewTimer(s.config.Timeout)
+	defer end.Stop()
+	for pause := lookEvery; ; pause = min(2*pause, memoFor/10) {
 		select {
-		case <-look.C:
-		case <-ctx.Done():
+		case <-time.After(pause):
+		case <-end.C:
+			return s.keep(tenant, memoFor)
+		case <-s.context.Done():
 			return s.keep(tenant, memoFor)
 		}
 		var learnt *cache.Hit
-		going := cache.MatchReading(s.config.Cache.Get(ctx, key),
+		going := cache.MatchReading(s.look(key),
 			func(h cache.Hit) bool { learnt = &h; return isClaim(h) },
 			func(cache.Miss) bool { return false },
 			func(cache.Unavailable) bool { return false })
@@ -120,23 +135,28 @@ func (s *Source) await(tenant string, key cache.Key) Document {
 	}
 }
 
-// ask asks the source and has what it answers stored. What cannot be learnt now is
-// not asked for again for a while.
+// ask is learn, if there is a place for a question.
 func (s *Source) ask(tenant string, store func(Document)) Document {
 	if !s.place() {
 		return s.keep(tenant, memoFor)
 	}
 	defer s.leave()
+	return s.learn(tenant, store)
+}
+
+// learn asks the source and has what it answers stored. What cannot be learnt now is
+// not asked for again for a while; what cannot be stored, this process keeps for the
+// TTL.
+func (s *Source) learn(tenant string, store func(Document)) Document {
 	document, ok := s.question(tenant)
 	if !ok {
 		return s.keep(tenant, retryAfter)
 	}
-	lasts := min(s.config.TTL, retryAfter) // without a cache this process alone keeps it
-	if store != nil {
-		store(document)
-		lasts = memoFor
+	if store == nil {
+		return s.remember(tenant, document, s.config.TTL)
 	}
-	return s.remember(tenant, document, lasts)
+	store(document)
+	return s.remember(tenant, document, memoFor)
 }
 
 // place takes one of the places for questions, without waiting for it.
@@ -177,12 +197,4 @@ func (s *Source) replace(key cache.Key, observed cache.Token, value []byte, ttl 
 
 func (s *Source) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(s.context, s.config.Timeout)
-}
-
-// stored is the token of a write, if it took effect.
-func stored(w cache.Writing) (cache.Token, bool) {
-	token := cache.MatchWriting(w, func(s cache.Stored) cache.Token { return s.Token },
-		func(cache.Conflict) cache.Token { return cache.Token{} },
-		func(cache.Unavailable) cache.Token { return cache.Token{} })
-	return token, !token.IsZero()
 }

@@ -2,6 +2,8 @@ package limitsource_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -136,10 +138,16 @@ func (r *rig) eventually(s *limitsource.Source, want int) {
 	}
 }
 
+// origin begins the names of this source's tenants in the cache.
+func (r *rig) origin() string {
+	sum := sha256.Sum256([]byte(r.config().URL.String()))
+	return hex.EncodeToString(sum[:8]) + ":"
+}
+
 // awaitCached waits until the cache holds document of acme.
 func (r *rig) awaitCached(document string) {
 	r.Helper()
-	k, err := cache.NewKey("limits", "acme")
+	k, err := cache.NewKey("limits", r.origin()+"acme")
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -159,6 +167,30 @@ func tenantLimit(d limitsource.Document) int {
 		return -1
 	}
 	return int(*d.Tenant)
+}
+
+// readOnly serves what it holds, and refuses every write once it is shut.
+type readOnly struct {
+	cache.CachePort
+	shut *atomic.Bool
+}
+
+func (c readOnly) refuses() (cache.Writing, bool) {
+	return cache.Unavailable{Cause: cache.CauseServer}.Writing(), c.shut.Load()
+}
+
+func (c readOnly) PutIfAbsent(ctx context.Context, k cache.Key, e cache.Entry) cache.Writing {
+	if w, refused := c.refuses(); refused {
+		return w
+	}
+	return c.CachePort.PutIfAbsent(ctx, k, e)
+}
+
+func (c readOnly) CompareAndReplace(ctx context.Context, k cache.Key, observed cache.Token, e cache.Entry) cache.Writing {
+	if w, refused := c.refuses(); refused {
+		return w
+	}
+	return c.CachePort.CompareAndReplace(ctx, k, observed, e)
 }
 
 // deadCache serves nothing.

@@ -2,6 +2,8 @@ package limitsource
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,7 +39,7 @@ type Event string
 const (
 	Fetched Event = "fetched" // the source answered
 	Failed  Event = "failed"  // it did not, or not in a way that can be used
-	Waived  Event = "waived"  // another process is asking, or too many questions are under way
+	Waived  Event = "waived"  // another one is asking, or too many questions are under way
 )
 
 const (
@@ -55,6 +57,7 @@ const (
 type Source struct {
 	config Config
 	fetch  fetcher
+	origin string // begins the names in the cache: of another source there are others
 
 	context context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -92,11 +95,17 @@ func New(c Config) (*Source, error) {
 		return nil, fmt.Errorf("limitsource: %w", err)
 	}
 	s := &Source{
-		config: c, fetch: newFetcher(c.URL, c.Token, c.Timeout),
+		config: c, fetch: newFetcher(c.URL, c.Token, c.Timeout), origin: originOf(c.URL),
 		places: make(chan struct{}, maxFetches), memos: memos, noticed: -noticeOf,
 	}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// originOf tells one source from another, in few characters.
+func originOf(at *url.URL) string {
+	sum := sha256.Sum256([]byte(at.String()))
+	return hex.EncodeToString(sum[:8]) + ":"
 }
 
 // Close ends what is under way and waits for it. A Source that is closed answers
@@ -128,6 +137,9 @@ func (s *Source) Of(ctx context.Context, tenant string) Document {
 	known, ok := s.memos.Get(tenant)
 	if ok && s.config.Clock() < known.until {
 		return known.document
+	}
+	if ok {
+		s.keep(tenant, memoFor) // so that one request of many begins a load
 	}
 	loaded := s.loads.DoChan(tenant, func() (any, error) {
 		if !s.begin() {
