@@ -42,7 +42,7 @@ walk: ## walks, two processes and the crowd, unraced, with what they covered and
 	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -count=1 -v -run '^Test(Walk|Processes|Overload)' ./internal/program ./redislimit ./duallog
 
 cluster: ## both limiters on a Redis Cluster of six processes: redirects, failovers, moving slots
-	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis && EDGELIMIT_REDIS_SERVER=$$server go test -race -tags cluster -run Cluster ./...
+	@scripts/redis-cluster.sh test
 
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, and who may import whom
 	@scripts/lint $(STATICCHECK) $(ALL)
