@@ -46,7 +46,7 @@ func TestCluster_behindLinksThatFail(t *testing.T) {
 // the owner, would be charged again.
 func loseReplies(t *testing.T, cluster *redistest.Cluster, l links) {
 	c := clusterConfig(cluster, time.Hour)
-	c.Redis.Cluster, c.Redis.CommandTimeout, c.Redis.BreakerFailures = l.addrs(), 2*time.Second, 1<<30
+	c.Redis.Cluster, c.Redis.CommandTimeout, c.Redis.BreakerFailures = l.addrs(), 2*time.Second, never
 	limiter := openReady(t, c)
 	tenant := newTenant()
 	user := tenant + ":user:ann"

@@ -192,10 +192,12 @@ func (c *Cluster) Addrs() []string {
 	return all
 }
 
-// FailOver makes replica take its master's place while both run, and returns once it has. What asks for it again is
-// that a replica may give up, if the two are slow to agree.
+// FailOver makes replica take its master's place while both run, and returns once it has. It waits until all know who
+// has which slot: a replica that has not heard of a move yet would undo it. It asks again when the replica has given up,
+// as it does if the two are slow to agree.
 func (c *Cluster) FailOver(tb testing.TB, replica *Server) {
 	tb.Helper()
+	c.AwaitOK(tb)
 	var asked time.Time
 	c.await(tb, "the replica to take over", func(node *Server) bool {
 		if infoField(node.Do(tb, "INFO", "replication"), "role") == "master" {
@@ -207,6 +209,21 @@ func (c *Cluster) FailOver(tb testing.TB, replica *Server) {
 		}
 		return false
 	}, []*Server{replica})
+}
+
+// SaidDown is how many commands the nodes that run have answered CLUSTERDOWN so far. A planned failover brings none, but
+// where a master is slow: it may hear that the old one of another shard is a replica before it hears of the new one.
+func (c *Cluster) SaidDown(tb testing.TB) int64 {
+	tb.Helper()
+	var sum int64
+	for _, node := range c.Nodes {
+		if node.runs() {
+			count, _ := strings.CutPrefix(infoField(node.must(tb, "INFO", "errorstats"), "errorstat_CLUSTERDOWN"), "count=")
+			n, _ := strconv.ParseInt(count, 10, 64)
+			sum += n
+		}
+	}
+	return sum
 }
 
 // failOverGivesUp is when a replica has given up a failover that it was asked for: 5 s, and some.

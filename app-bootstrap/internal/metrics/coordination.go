@@ -49,8 +49,9 @@ func (c connectionCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(connectionsDesc, float64(stats.Dialing), "dialing")
 	gauge(waitingDesc, float64(stats.Waiting))
 	gauge(readyDesc, one(c.connection.Health().Ready))
+	now := c.connection.Breaker() // once: it changes by time
 	for _, state := range breakerStates {
-		gauge(breakerDesc, one(c.connection.Breaker() == state), state)
+		gauge(breakerDesc, one(now == state), state)
 	}
 }
 

@@ -23,7 +23,7 @@ func NewSource(r prometheus.Registerer) *Source {
 		}, []string{"result"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "cache_failures_total",
-			Help: "Calls that the cache did not serve, by cause. Each was a miss to whoever asked.",
+			Help: "Calls that the cache did not serve, by cause. A look was a miss to whoever asked, a write was not stored.",
 		}, []string{"cause"}),
 	}
 	for _, e := range []limitsource.Event{limitsource.Fetched, limitsource.Failed, limitsource.Waived} {
