@@ -27,6 +27,7 @@ func run(ctx context.Context) error {
 	listed := flag.String("list", "../mutants.txt", "the list of mutants")
 	root := flag.String("root", "../..", "the repository")
 	only := flag.String("only", "", "run only the mutants whose sentence contains this")
+	half := flag.Int("half", -1, "run only every second mutant: of those, the ones that an even or an odd number chooses")
 	workers := flag.Int("workers", 2, "how many are tested at once")
 	flag.Parse()
 
@@ -39,8 +40,8 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", *listed, err)
 	}
 	var chosen []mutant
-	for _, m := range mutants {
-		if strings.Contains(m.sentence, *only) {
+	for i, m := range mutants {
+		if strings.Contains(m.sentence, *only) && (*half < 0 || i%2 == *half%2) {
 			chosen = append(chosen, m)
 		}
 	}
