@@ -13,8 +13,8 @@ STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
 # ("context deadline exceeded").
 FUZZRUNS ?= 500000
 
-# Which half of the mutants: an even or an odd number; -1 is all of them.
-HALF ?= -1
+# Which quarter of the mutants, modulo four; -1 is all of them.
+PART ?= -1
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -57,7 +57,7 @@ fuzz: ## every fuzz target, FUZZRUNS inputs each (500000)
 	@scripts/fuzz $(FUZZRUNS) $(MODULES) $(TOOLS)
 
 mutate: ## break programs, certainty and limiters one line at a time; the tests must notice each
-	@server=$$(scripts/redis-server) && cd scripts/mutate && EDGELIMIT_REDIS_SERVER=$$server go run . -half $(HALF)
+	@server=$$(scripts/redis-server) && cd scripts/mutate && EDGELIMIT_REDIS_SERVER=$$server go run . -part $(PART)
 
 drill: ## kill Redis under load, bring it back, count: writes docs/evidence/outage-drill.md
 	@scripts/outage-drill.sh
@@ -68,7 +68,7 @@ release-check: ## the drill's report is of this code and states the accepted ris
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
 
-ci: lint test walk cluster ## what .ci/run runs, with half the mutants, a short fuzz and a short drill
-	@$(MAKE) mutate HALF="$$(git rev-list --count HEAD)"
+ci: lint test walk cluster ## what .ci/run runs, with a quarter of the mutants, a short fuzz and a short drill
+	@$(MAKE) mutate PART="$$(git rev-list --count HEAD)"
 	@scripts/fuzz 30000 $(MODULES) $(TOOLS)
 	@scripts/outage-drill.sh -short
