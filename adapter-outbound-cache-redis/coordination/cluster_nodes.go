@@ -74,10 +74,13 @@ type telling struct {
 	refused *refusal
 }
 
-// readSlots asks one node after another for the map until one tells it. A node
-// that takes its time does not keep the next one from being asked.
+// readSlots asks one node after another for the map until one tells where every
+// slot is. If none does, what one told serves: in a failover a node may not have
+// heard yet who took over. A node that takes its time does not keep the next one
+// from being asked.
 func (c *Cluster) readSlots() *refusal {
 	var errs []error
+	var partly *slotMap
 	why := certainty.Unreachable
 	left := c.whomToAsk()
 	told := make(chan telling, len(left)) // takes all without a reader
@@ -94,18 +97,26 @@ func (c *Cluster) readSlots() *refusal {
 		}
 		select {
 		case t := <-told:
-			if t.refused == nil {
-				delete(c.mute, t.addr)
+			pending--
+			if t.refused != nil {
+				if t.refused.standing() {
+					why = t.refused.why
+				}
+				errs = append(errs, fmt.Errorf("%s: %w", t.addr, t.refused.err))
+				continue
+			}
+			delete(c.mute, t.addr)
+			if _, _, unserved := t.slots.unserved(); unserved == 0 {
 				c.learnSlots(t.slots)
 				return nil
 			}
-			pending--
-			if t.refused.standing() {
-				why = t.refused.why
-			}
-			errs = append(errs, fmt.Errorf("%s: %w", t.addr, t.refused.err))
+			partly = t.slots
 		case <-patience.C:
 		}
+	}
+	if partly != nil {
+		c.learnSlots(partly)
+		return nil
 	}
 	return &refusal{why, fmt.Errorf("no node tells where the slots are: %w", errors.Join(errs...))}
 }

@@ -1,6 +1,7 @@
 package coordination_test
 
 import (
+	"net"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -88,6 +89,30 @@ func TestNodes_areFoundByAnyOfThem(t *testing.T) {
 	for i := range fake.Nodes {
 		expect(t, "found", call(t, cluster, keyIn(i, 3)), "+OK")
 	}
+}
+
+// In a failover a node may not have heard yet who took over.
+func TestNodes_oneThatMissesASlotIsNotTheLastToBeAsked(t *testing.T) {
+	fake := redistest.StartFakes(t, 2)
+	one := fake.Nodes[0]
+	_, port, _ := net.SplitHostPort(one.Addr())
+	one.Answer("CLUSTER", -1, string(resp("[1 [3 0 8191 [3 '127.0.0.1' "+port+" 'a'")))
+	cluster, err := coordination.OpenCluster(inboundConfig(fake.Addrs()...), verifierAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cluster.Close() }()
+	if err := cluster.AwaitFirstAttempt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range fake.Nodes {
+		expect(t, "whole", call(t, cluster, keyIn(i, 2)), "+OK")
+	}
+	fake.Nodes[1].Answer("CLUSTER", -1, "-ERR no\r\n")
+	fake.Nodes[1].Answer("EVALSHA", 1, moved(one))
+	expect(t, "in doubt", call(t, cluster, keyIn(1, 2)), "+OK")
+	eventually(t, "take what there is", func() bool { return call(t, cluster, keyIn(1, 2)) == "refused server" })
+	expect(t, "partly", call(t, cluster, keyIn(0, 2)), "+OK")
 }
 
 // A node is verified by a key of its own slots before it is sent a call, and one

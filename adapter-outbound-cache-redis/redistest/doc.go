@@ -17,5 +17,6 @@
 // Everything stops at the cleanup of the test that started it; no process and no goroutine is left. The server needs
 // redis-server 7.0 or later on the PATH, or named by the environment variable EDGELIMIT_REDIS_SERVER.
 //
-// Read [Server] for the processes, [Link] for the network, and [Fault] for what can happen to one command.
+// Read [Server] for the processes, [Link] for the network, and [Fault] for what can happen to one command; [Cluster] for
+// a Redis Cluster of six processes, and [FakeCluster] for nodes that answer what a test says.
 package redistest
