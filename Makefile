@@ -15,7 +15,8 @@ FUZZRUNS ?= 500000
 
 # Which quarter of the mutants, modulo four; -1 is all of them.
 PART ?= -1
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test e2e walk cluster lint fuzz mutate drill release-check tidy ci

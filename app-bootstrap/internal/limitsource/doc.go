@@ -1,8 +1,8 @@
 // Package limitsource looks up the limits that a service keeps for each tenant, over
 // HTTP, and keeps what it learnt in a cache that replicas share.
 //
-// The one rule that matters: no request fails, and none waits twice, for a source or
-// a cache that is slow, dead or lying. What was learnt once stays in force until
+// The one rule that matters: no request fails for a source or a cache that is slow,
+// dead or lying, and none waits for a tenant that this process knows. What was learnt once stays in force until
 // something better is learnt; who was never learnt of has the configured limits.
 //
 // Read source.go first: what a lookup does. document.go is what the service says,

@@ -81,7 +81,7 @@ func (f fetcher) fetch(ctx context.Context, tenant string) (Document, error) {
 	}
 	document, err := parse(body)
 	if err == nil && len(document.encode()) > cache.MaxValueLen {
-		return Document{}, errors.New("the limits source answers ids that are not UTF-8")
+		return Document{}, errors.New("the limits source answers ids that take more room than there is once they are UTF-8")
 	}
 	return document, err
 }

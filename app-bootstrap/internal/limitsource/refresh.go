@@ -45,7 +45,7 @@ func (s *Source) found(tenant string, key cache.Key, hit cache.Hit) Document {
 		s.renew(tenant, key, hit)
 		return document
 	}
-	return s.ask(tenant, func(d Document) { s.replace(key, hit.Token, d.encode(), s.config.TTL+staleFor) })
+	return s.ask(tenant, s.over(key, hit.Token))
 }
 
 // renew asks anew without keeping anybody waiting. Of all processes that find the
@@ -61,9 +61,7 @@ func (s *Source) renew(tenant string, key cache.Key, hit cache.Hit) {
 		}
 		defer s.leave()
 		cache.MatchWriting(s.replace(key, hit.Token, hit.Value, staleFor+retryAfter),
-			func(claim cache.Stored) Document {
-				return s.learn(tenant, func(d Document) { s.replace(key, claim.Token, d.encode(), s.config.TTL+staleFor) })
-			},
+			func(claim cache.Stored) Document { return s.learn(tenant, s.over(key, claim.Token)) },
 			func(cache.Conflict) Document { s.config.Observer(Waived); return Document{} },
 			func(cache.Unavailable) Document { return s.learn(tenant, nil) }) // it can be read, and not written
 	}()
@@ -75,20 +73,19 @@ func (s *Source) first(tenant string, key cache.Key) Document {
 	if !s.place() {
 		return s.keep(tenant, memoFor/10) // nothing is claimed that nobody asks
 	}
-	elsewhere := false
-	document := func() Document {
-		defer s.leave()
-		return cache.MatchWriting(s.claim(key),
-			func(claimed cache.Stored) Document {
-				return s.learn(tenant, func(d Document) { s.replace(key, claimed.Token, d.encode(), s.config.TTL+staleFor) })
-			},
-			func(cache.Conflict) Document { elsewhere = true; return Document{} },
-			func(cache.Unavailable) Document { return s.learn(tenant, nil) })
-	}()
-	if elsewhere {
-		return s.await(tenant, key)
-	}
-	return document
+	return cache.MatchWriting(s.claim(key), // each leaves the place
+		func(claim cache.Stored) Document {
+			defer s.leave()
+			return s.learn(tenant, s.over(key, claim.Token))
+		},
+		func(cache.Conflict) Document {
+			s.leave()
+			return s.await(tenant, key)
+		},
+		func(cache.Unavailable) Document {
+			defer s.leave()
+			return s.learn(tenant, nil)
+		})
 }
 
 func (s *Source) claim(key cache.Key) cache.Writing {
@@ -183,6 +180,11 @@ func (s *Source) question(tenant string) (Document, bool) {
 	}
 	s.config.Observer(Fetched)
 	return document, true
+}
+
+// over stores a document in place of the write that observed is of, for the TTL.
+func (s *Source) over(key cache.Key, observed cache.Token) func(Document) {
+	return func(d Document) { s.replace(key, observed, d.encode(), s.config.TTL+staleFor) }
 }
 
 func (s *Source) replace(key cache.Key, observed cache.Token, value []byte, ttl time.Duration) cache.Writing {

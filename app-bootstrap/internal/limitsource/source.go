@@ -23,7 +23,7 @@ type Config struct {
 	Token string   // sent as a bearer token; "" is none
 
 	TTL     time.Duration // whole milliseconds; how long what was learnt is not asked for again
-	Timeout time.Duration // of one look at the cache and of one question, each
+	Timeout time.Duration // of each step: a look into the cache, a claim in it, a question, a store
 
 	Cache cache.CachePort
 	Clock func() time.Duration // how long something has been running; it never goes back
@@ -49,7 +49,7 @@ const (
 	memoFor    = time.Second           // how long this process does not look into the cache again
 	retryAfter = 5 * time.Second       // how long a failed question is not asked again
 	lookEvery  = 10 * time.Millisecond // while another process asks
-	noticeOf   = 30 * time.Second      // how long the log is silent of failures after one
+	quietFor   = 30 * time.Second      // how long the log says no more of failures after one
 )
 
 // Source says what limits tenants have. It is safe for concurrent use. Make one
@@ -96,7 +96,7 @@ func New(c Config) (*Source, error) {
 	}
 	s := &Source{
 		config: c, fetch: newFetcher(c.URL, c.Token, c.Timeout), origin: originOf(c.URL),
-		places: make(chan struct{}, maxFetches), memos: memos, noticed: -noticeOf,
+		places: make(chan struct{}, maxFetches), memos: memos, noticed: -quietFor,
 	}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -129,10 +129,10 @@ func (s *Source) begin() bool {
 	return true
 }
 
-// Of is what is known of a tenant. Only the first question about a tenant waits, at
-// most for ctx, looks into the cache and one question, be it another process's; later ones are
-// answered from memory while that is renewed. If nothing can be learnt, the Document
-// is zero.
+// Of is what is known of a tenant. Only who asks first about one waits, at most for
+// ctx, the steps in the cache and one question, be it another process's; later ones
+// are answered from memory while that is renewed. If nothing can be learnt, the
+// Document is zero.
 func (s *Source) Of(ctx context.Context, tenant string) Document {
 	known, ok := s.memos.Get(tenant)
 	if ok && s.config.Clock() < known.until {
@@ -165,7 +165,7 @@ func (s *Source) remember(tenant string, d Document, lasts time.Duration) Docume
 	return d
 }
 
-// keep makes what is known last for a while longer, if anything is.
+// keep makes what is known, be it nothing, last for a while longer.
 func (s *Source) keep(tenant string, lasts time.Duration) Document {
 	known, _ := s.memos.Peek(tenant)
 	return s.remember(tenant, known.document, lasts)
@@ -177,7 +177,7 @@ func (s *Source) failed(err error) {
 	s.config.Observer(Failed)
 	now := s.config.Clock()
 	s.mu.Lock()
-	due := now-s.noticed >= noticeOf && s.context.Err() == nil
+	due := now-s.noticed >= quietFor && s.context.Err() == nil
 	if due {
 		s.noticed = now
 	}

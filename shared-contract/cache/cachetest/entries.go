@@ -84,6 +84,7 @@ func separatesKeys(s scene) {
 	keys := []cache.Key{
 		s.keyOf("cachetest", name), s.keyOf("cachetest2", name), s.keyOf("cachetest", name+"2"),
 		s.keyOf("cachetest", strings.ToLower(name)), s.keyOf("cachetest", name+"\x00"), s.keyOf("cachetest", name+":"),
+		s.keyOf(strings.Repeat("r", cache.MaxRegionLen), name), s.keyOf(strings.Repeat("r", cache.MaxRegionLen-1), name),
 		s.keyOf("cachetest", "{"+name+"}"), s.keyOf("cachetest", strings.Repeat(name, 40)[:cache.MaxNameLen]),
 		s.keyOf("cachetest", strings.Repeat(name, 40)[:cache.MaxNameLen-1]),
 	}
@@ -103,6 +104,22 @@ func expires(s scene) {
 	s.pass(s.T, 40*time.Millisecond)
 	s.wantMiss(brief)
 	s.wantHit(lasting, "lasting")
+}
+
+// A reader who is quick sees the milliseconds of a TTL.
+func keepsTTLs(s scene) {
+	k := s.key()
+	s.wantStored(s.put(k, s.entry("longest", cache.MaxTTL)))
+	if hit := s.wantHit(k, "longest"); hit.TTL <= cache.MaxTTL-time.Minute || hit.TTL > cache.MaxTTL {
+		s.Errorf("got %v left, want at most %v and hardly less", hit.TTL, cache.MaxTTL)
+	}
+	for range 100 {
+		s.wantStored(s.put(k, s.entry("odd", 1999*time.Millisecond)))
+		if hit := s.wantHit(k, "odd"); hit.TTL > time.Second {
+			return
+		}
+	}
+	s.Error("of 1.999 s there was never more than a second left")
 }
 
 func renews(s scene) {

@@ -43,9 +43,12 @@ func replaces(s scene) {
 func replacesWhatWasObserved(s scene) {
 	k := s.key()
 	observed := s.wantStored(s.put(k, s.entry("one", long)))
-	s.wantStored(s.put(k, s.entry("two", long)))
+	s.wantStored(s.put(k, s.entry("two", time.Minute)))
 	s.wantConflict(s.replace(k, observed, s.entry("three", long)))
-	s.wantHit(k, "two")
+	s.wantConflict(s.putIfAbsent(k, s.entry("three", long)))
+	if hit := s.wantHit(k, "two"); hit.TTL > time.Minute {
+		s.Errorf("got %v left after conflicts, want what was stored, %v", hit.TTL, time.Minute)
+	}
 }
 
 func noticesRoundTrips(s scene) {

@@ -41,6 +41,7 @@ var checks = []check{
 	{"a value is copied on its way in and out", copiesValues},
 	{"keys differ by region and by name alone", separatesKeys},
 	{"a TTL ends an entry and not before", expires},
+	{"a TTL is kept to the millisecond, and as long as it may be", keepsTTLs},
 	{"a write begins a new TTL", renews},
 	{"put if absent stores where nothing is, and is a conflict else", putsIfAbsent},
 	{"put if absent stores again after the end of a TTL and after a delete", putsIfAbsentAgain},

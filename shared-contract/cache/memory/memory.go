@@ -25,8 +25,8 @@ type Config struct {
 // MinBytes is room for the largest entry.
 const MinBytes = cache.MaxValueLen + cache.MaxNameLen + cache.MaxRegionLen
 
-// Cache is a CachePort. It has no goroutine: what has expired goes when its room is
-// needed or its key is asked for. Make one with New.
+// Cache is a CachePort. It has no goroutine: what has expired goes when its key is
+// asked for, or as the longest unused. Make one with New.
 type Cache struct {
 	config Config
 
