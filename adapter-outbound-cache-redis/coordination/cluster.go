@@ -140,7 +140,7 @@ const (
 // one node to another, it tries again within the budget, less what the last command
 // needs, and then answers TRYAGAIN. With one budget that is a quarter of it.
 func (c *Cluster) Dispatch(ctx context.Context, call Call) certainty.Result {
-	slot, err := slotOf(call.Keys)
+	slot, err := slotOf(call.keys())
 	if err != nil {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Program, Err: err}
 	}

@@ -105,7 +105,11 @@ func callWithin(t *testing.T, limit time.Duration, to coordination.Endpoint, key
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	return say(to.Dispatch(ctx, coordination.Call{Program: program.SlidingLog, Keys: keys}))
+	long := coordination.Call{Program: program.SlidingLog}
+	if copy(long.Keys[:], keys) > 1 {
+		long.Program = program.SlidingLogDual
+	}
+	return say(to.Dispatch(ctx, long))
 }
 
 func say(r certainty.Result) string {

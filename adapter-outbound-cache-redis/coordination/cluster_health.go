@@ -85,7 +85,7 @@ func (c *Cluster) Stats() Stats {
 	for _, client := range c.clients() {
 		of := client.Stats()
 		sum.Open, sum.Idle = sum.Open+of.Open, sum.Idle+of.Idle
-		sum.Dialing, sum.Waiting = sum.Dialing+of.Dialing, sum.Waiting+of.Waiting
+		sum.Dialing, sum.Waiting, sum.InFlight = sum.Dialing+of.Dialing, sum.Waiting+of.Waiting, sum.InFlight+of.InFlight
 	}
 	return sum
 }

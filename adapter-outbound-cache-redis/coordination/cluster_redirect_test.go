@@ -164,7 +164,7 @@ func TestDispatch_aSlotThatNobodyServesCostsNoCommand(t *testing.T) {
 
 func TestDispatch_cancelledAndWithoutADeadline(t *testing.T) {
 	fake := redistest.StartFakes(t, 1)
-	long := coordination.Call{Program: program.SlidingLog, Keys: []string{"a"}}
+	long := coordination.Call{Program: program.SlidingLog, Keys: [2]string{"a"}}
 	edge, inbound := openReady(t, edgeConfig(fake.Addrs()...)), openReady(t, inboundConfig(fake.Addrs()...))
 	expect(t, "an edge call without a deadline", say(edge.Dispatch(t.Context(), long)), "refused deadline")
 	expect(t, "an inbound call without a deadline", say(inbound.Dispatch(t.Context(), long)), "+OK")

@@ -84,7 +84,7 @@ func TestResharding_endsWithItsCaller(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	answered := make(chan string)
 	go func() {
-		answered <- say(cluster.Dispatch(ctx, coordination.Call{Program: program.SlidingLog, Keys: []string{"a"}}))
+		answered <- say(cluster.Dispatch(ctx, coordination.Call{Program: program.SlidingLog, Keys: [2]string{"a"}}))
 	}()
 	eventually(t, "try again", func() bool { return fake.Received("EVALSHA") > 3 })
 	leave()

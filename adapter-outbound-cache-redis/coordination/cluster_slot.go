@@ -41,7 +41,7 @@ func crc16(text string) uint16 {
 
 // slotOf is the one slot of all keys.
 func slotOf(keys []string) (int, error) {
-	if len(keys) == 0 {
+	if len(keys) == 0 || keys[0] == "" {
 		return 0, errors.New("a call without keys has no slot")
 	}
 	slot := Slot(keys[0])

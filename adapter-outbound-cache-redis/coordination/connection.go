@@ -21,8 +21,15 @@ import (
 type connection struct {
 	wire   *wire
 	client *redis.Client
-	jobs   chan *job
-	idleAt time.Time // owned by the pool
+
+	work   chan struct{} // there is something for its goroutine; closed when the pool drops the connection
+	idleAt time.Time     // owned by the pool
+
+	// The pool owns the rest while the connection is idle, who runs its calls while it
+	// is busy: its goroutine, or a caller alone.
+	group []*job
+	sent  group
+	left  bool // by a caller who ran his call alone: its reply is to be read
 }
 
 // spent is what a client gets in place of a transport that it found closed by
@@ -80,6 +87,7 @@ func (c *Client) newConnection(transport net.Conn) *connection {
 	w := &wire{Conn: transport}
 	handed := net.Conn(w)
 	if socket, ok := quietSocket(transport, protocol); ok {
+		w.peek.at(socket)
 		handed = watchedWire{wire: w, socket: socket}
 	}
 	client := redis.NewClient(&redis.Options{
@@ -95,7 +103,7 @@ func (c *Client) newConnection(transport net.Conn) *connection {
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	return &connection{wire: w, client: client, jobs: make(chan *job)}
+	return &connection{wire: w, client: client, work: make(chan struct{}, 1)}
 }
 
 // quietSocket is the socket under transport, if nothing but its end can arrive on
@@ -140,12 +148,11 @@ func (cn *connection) send(timeout time.Duration, limit int, args []any) ([]byte
 // take.
 var errShortDeadline = errors.New("less time is left than one command may take")
 
-// callSender sends the commands of one call, each only while the call's terms
-// leave time for it.
+// callSender sends the commands of one call to a node that its slot is still coming
+// to, each after ASKING and only while the call's terms leave time for it.
 type callSender struct {
 	connection *connection
 	terms      terms
-	asking     bool // ASKING goes before each command
 }
 
 // Send implements executor.Sender.
@@ -153,10 +160,8 @@ func (s callSender) Send(ctx context.Context, args []any) ([]byte, error) {
 	if !s.terms.leaveTime(ctx) {
 		return nil, errShortDeadline
 	}
-	if s.asking {
-		if refused, err := s.ask(ctx); refused != nil || err != nil {
-			return refused, err
-		}
+	if refused, err := s.ask(ctx); refused != nil || err != nil {
+		return refused, err
 	}
 	return s.connection.send(s.terms.timeout(), 0, args)
 }

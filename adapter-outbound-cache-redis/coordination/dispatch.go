@@ -3,33 +3,34 @@ package coordination
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/executor"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
 )
 
 // Call is one run of a program.
 type Call struct {
 	Program program.Program
-	Keys    []string
-	Args    []string
+	Keys    [2]string // as many as Program takes
+	Args    []string  // nobody changes them while the call lives
+
+	// Batch, if set, lets the call run together with others of the same Batch. It is
+	// not used on a cluster, whose keys are in many slots.
+	Batch *Batch
 
 	// asking lets a cluster's node run it on a slot that is still coming to it.
 	asking bool
 }
 
-// job is a call on its way, with the caller who waits for it.
-type job struct {
-	ctx   context.Context
-	terms terms
-	call  Call
-	done  chan certainty.Result // takes one without a reader
+// keys are those that the program takes.
+func (c *Call) keys() []string { return c.Keys[:c.Program.Keys] }
 
-	// taken is set by the connection before it sends, or by the caller who leaves
-	// before that: whoever is first.
-	taken atomic.Bool
+// Batch is a program that runs several calls of one key each: KEYS are theirs, ARGV
+// are all but the last of the arguments that they share, then the last of each. It
+// answers an array of what each alone would be answered.
+type Batch struct {
+	Program program.Program
+	Shared  []string
 }
 
 var (
@@ -94,56 +95,12 @@ func (c *Client) countFailedDial(refused *refusal) {
 	}
 }
 
-// admit waits for a place in flight, then runs call there. A connection that
-// turns out to have been closed by the server before anything was written is
-// replaced within the same wait.
+// admit has call carried. A connection that turns out to have been closed by the
+// server before anything was written is replaced within the same wait.
 func (c *Client) admit(ctx context.Context, terms terms, call Call) certainty.Result {
 	for {
-		cn, refused := c.pool.acquire(ctx, terms.admitUntil)
-		if refused != nil {
-			return certainty.Result{Fate: certainty.Refused, Refusal: refused.why, CallerLeft: ctx.Err() != nil, Err: refused.err}
-		}
-		result := await(cn, &job{ctx: ctx, terms: terms, call: call, done: make(chan certainty.Result, 1)})
-		if !unsent(result) {
+		if result := c.carry(ctx, terms, call); !unsent(result) {
 			return result
 		}
-	}
-}
-
-// await hands j to cn's goroutine and waits for the end of it or of its caller.
-func await(cn *connection, j *job) certainty.Result {
-	cn.jobs <- j
-	select {
-	case result := <-j.done:
-		return result
-	case <-j.ctx.Done():
-	}
-	select {
-	case result := <-j.done:
-		return result
-	default:
-	}
-	if j.taken.CompareAndSwap(false, true) {
-		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: j.ctx.Err()}
-	}
-	return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: j.ctx.Err()}
-}
-
-// serve is the goroutine of one pooled connection: it runs one call after
-// another until the pool drops the connection.
-func (c *Client) serve(cn *connection) {
-	defer cn.close()
-	for j := range cn.jobs {
-		if !j.taken.CompareAndSwap(false, true) {
-			c.pool.release(cn, true)
-			continue
-		}
-		sender := callSender{connection: cn, terms: j.terms, asking: j.call.asking}
-		result := resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.Keys, j.call.Args))
-		usable := (result.Err == nil || errors.Is(result.Err, errShortDeadline) && !j.call.asking) && !result.IsReadOnly()
-		// The place is free before the caller hears of it, so that one caller
-		// after another needs one connection.
-		c.pool.release(cn, usable)
-		j.done <- result
 	}
 }

@@ -1,8 +1,6 @@
 package coordination
 
 import (
-	"container/list"
-	"context"
 	"errors"
 	"sync"
 	"time"
@@ -37,101 +35,136 @@ var (
 	errClosed  = &refusal{certainty.Unreachable, errors.New("the coordination client is closed")}
 )
 
-// pool holds the connections and hands each to one caller at a time. A place in
-// flight is a connection: size bounds both.
+// pool holds the connections and hands calls to them in groups: a free connection
+// takes what waits in line, as many as there are places in flight. Few connections
+// are busy at once, so that groups are large under load, unless a call has waited
+// long: then one more serves, and a connection that stalls keeps nobody in line.
 type pool struct {
-	size int
+	size int // places in flight, and so the most connections
 	// open dials one connection, verified and ready.
 	open func() (*connection, *refusal)
 	// unheard is told of a failed dial that nobody in line heard of.
 	unheard func(*refusal)
 
-	mu      sync.Mutex
-	idle    []*connection // the last one in is the first one out
-	waiting list.List     // of waiter, in order of arrival
-	opened  int           // idle and busy connections
-	dialing int
-	refused *refusal // why the server takes no new connection; nil while it does
-	barred  *refusal // why no call may go out, whatever is open; nil while it may
-	closed  bool
-	tasks   sync.WaitGroup // dials and connections
+	mu       sync.Mutex
+	idle     []*connection // the last one in is the first one out
+	line     line          // calls that wait for a connection, in order of arrival
+	inFlight int           // calls that connections hold
+	opened   int           // idle and busy connections
+	dialing  int
+	refused  *refusal // why the server takes no new connection; nil while it does
+	barred   *refusal // why no call may go out, whatever is open; nil while it may
+	closed   bool
+	tasks    sync.WaitGroup // dials and connections
 }
 
-// waiter is one caller in line: it takes one grant, and at most one is given.
-type waiter chan grant
+const (
+	lanes        = 2                     // connections that are busy at once, if none stalls
+	longestGroup = 128                   // calls
+	stallAfter   = 10 * time.Millisecond // in line, or half of a shorter wait
+)
 
-type grant struct {
-	connection *connection
-	refusal    *refusal
-}
-
-// acquire takes a connection, waiting for one until the given time.
-func (p *pool) acquire(ctx context.Context, until time.Time) (*connection, *refusal) {
-	p.mu.Lock()
-	switch {
-	case p.closed:
-		p.mu.Unlock()
-		return nil, errClosed
-	case p.barred != nil:
-		defer p.mu.Unlock()
-		return nil, p.barred
-	case len(p.idle) > 0:
-		last := len(p.idle) - 1
-		cn := p.idle[last]
-		p.idle = p.idle[:last]
-		p.mu.Unlock()
-		return cn, nil
-	case p.refused != nil && p.opened == 0:
-		defer p.mu.Unlock()
-		return nil, p.refused
-	}
-	w := make(waiter, 1)
-	place := p.waiting.PushBack(w)
-	p.dialForWaiters()
-	p.mu.Unlock()
-
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	select {
-	case g := <-w:
-		return g.connection, g.refusal
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return p.leave(place)
-}
-
-// leave takes a waiter out of line, unless it was granted something meanwhile.
-func (p *pool) leave(place *list.Element) (*connection, *refusal) {
+// submit puts j in line, unless a connection is free: that one then is the caller's
+// to run j on.
+func (p *pool) submit(j *job) (free *connection, refused *refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case g := <-place.Value.(waiter):
-		return g.connection, g.refusal
-	default:
+	switch {
+	case p.closed:
+		return nil, errClosed
+	case p.barred != nil:
+		return nil, p.barred
+	case p.refused != nil && p.opened == 0:
+		return nil, p.refused
 	}
-	p.waiting.Remove(place)
-	if p.dialing > 0 || p.opened < p.size {
-		return nil, errDialing
+	p.line.add(j)
+	if len(p.idle) > 0 && p.due() && p.line.length == 1 && !j.call.asking {
+		return p.take(), nil
 	}
-	return nil, errBusy
+	p.serveLine()
+	return nil, nil
 }
 
-// next gives g to the first in line; it answers false if nobody is.
-func (p *pool) next(g grant) bool {
-	first := p.waiting.Front()
-	if first == nil {
+// take takes an idle connection and gives it the group that waits.
+func (p *pool) take() *connection {
+	last := len(p.idle) - 1
+	cn := p.idle[last]
+	p.idle = p.idle[:last]
+	for p.line.first != nil && p.inFlight < p.size && len(cn.group) < longestGroup {
+		j := p.line.first
+		p.line.remove(j)
+		p.inFlight++
+		cn.group = append(cn.group, j)
+	}
+	return cn
+}
+
+// hurry has a call that has waited long served by one more connection.
+func (p *pool) hurry(j *job) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j.stalled = true
+	p.serveLine()
+}
+
+// leave takes j out of line and says why it waited in vain; nil if a connection has
+// it or it was refused meanwhile.
+func (p *pool) leave(j *job) *refusal {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !j.inLine {
+		return nil
+	}
+	p.line.remove(j)
+	if p.inFlight < p.size && p.dialing > 0 {
+		return errDialing
+	}
+	return errBusy
+}
+
+// serveLine hands groups to idle connections as long as calls are due, and dials
+// for those that are.
+func (p *pool) serveLine() {
+	for len(p.idle) > 0 && p.due() {
+		p.take().work <- struct{}{}
+	}
+	p.dialForLine()
+}
+
+// due tells whether one more connection is to serve the line.
+func (p *pool) due() bool {
+	first := p.line.first
+	return first != nil && p.inFlight < p.size && (p.opened-len(p.idle) < lanes || first.stalled)
+}
+
+// refuse ends the wait of the first in line; it answers false if nobody is.
+func (p *pool) refuse(why *refusal) bool {
+	j := p.line.first
+	if j == nil {
 		return false
 	}
-	p.waiting.Remove(first).(waiter) <- g
+	p.line.remove(j)
+	j.done <- certainty.Result{Fate: certainty.Refused, Refusal: why.why, Err: why.err}
 	return true
 }
 
-// dialForWaiters starts as many dials as the waiters need and the bounds allow,
-// unless the server is known to refuse them.
-func (p *pool) dialForWaiters() {
-	for p.refused == nil && p.dialing < p.waiting.Len() && p.dialing < concurrentDials && p.opened+p.dialing < p.size && !p.closed {
+// dialForLine starts the dials that the line needs and the bounds allow, unless the
+// server is known to refuse them. Without a connection each call in line has one
+// dialled.
+func (p *pool) dialForLine() {
+	for p.refused == nil && !p.closed && p.opened+p.dialing < p.size && p.dialing < concurrentDials && p.lacks() {
 		p.startDial()
+	}
+}
+
+func (p *pool) lacks() bool {
+	switch {
+	case p.opened == 0:
+		return p.dialing < p.line.length
+	case len(p.idle) > 0 || p.dialing > 0:
+		return false
+	default:
+		return p.due()
 	}
 }
 
@@ -163,12 +196,12 @@ func (p *pool) dialed(cn *connection, refused *refusal) (heard bool) {
 	case p.opened > 0:
 		return false
 	default:
-		heard = p.next(grant{refusal: refused})
-		for refused.why != certainty.Unreachable && p.next(grant{refusal: refused}) {
+		heard = p.refuse(refused)
+		for refused.why != certainty.Unreachable && p.refuse(refused) {
 			continue
 		}
 	}
-	p.dialForWaiters()
+	p.dialForLine()
 	return heard
 }
 
@@ -200,34 +233,37 @@ func (p *pool) refuses() bool {
 	return p.refused != nil
 }
 
-// put gives cn to the first in line, or keeps it.
+// put keeps cn, unless the line needs it.
 func (p *pool) put(cn *connection) {
-	switch {
-	case p.closed:
+	if p.closed {
 		p.drop(cn)
-	case p.next(grant{connection: cn}):
-	default:
-		cn.idleAt = time.Now()
-		p.idle = append(p.idle, cn)
+		return
 	}
+	cn.idleAt = time.Now()
+	p.idle = append(p.idle, cn)
+	p.serveLine()
 }
 
 // drop ends a connection that nobody holds.
 func (p *pool) drop(cn *connection) {
 	p.opened--
-	close(cn.jobs)
+	close(cn.work)
 }
 
-// release takes back a connection, usable or not.
+// release takes back a connection whose group has ended, usable or not, and gives it
+// the next group if one waits.
 func (p *pool) release(cn *connection, usable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if usable {
-		p.put(cn)
+	p.inFlight -= len(cn.group)
+	clear(cn.group)
+	cn.group = cn.group[:0]
+	if !usable {
+		p.drop(cn)
+		p.serveLine()
 		return
 	}
-	p.drop(cn)
-	p.dialForWaiters()
+	p.put(cn)
 }
 
 // warmSize is how many connections are kept ahead of need, so that a burst after a
@@ -258,7 +294,7 @@ func (p *pool) trim(now time.Time) {
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
-	for p.next(grant{refusal: errClosed}) {
+	for p.refuse(errClosed) {
 		continue
 	}
 	for _, cn := range p.idle {
@@ -271,20 +307,18 @@ func (p *pool) close() {
 
 // Stats counts connections and callers at one moment.
 type Stats struct {
-	Open    int // connections, idle or busy
-	Idle    int
-	Dialing int
-	Waiting int // callers in line for a connection
+	Open     int // connections, idle or busy
+	Idle     int
+	Dialing  int
+	InFlight int // calls that connections hold
+	Waiting  int // calls in line for a connection
 
 	// Resharding is of a Cluster alone, since it was opened.
 	Resharding Resharding
 }
 
-// InFlight is how many commands are at Redis.
-func (s Stats) InFlight() int { return s.Open - s.Idle }
-
 func (p *pool) stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Stats{Open: p.opened, Idle: len(p.idle), Dialing: p.dialing, Waiting: p.waiting.Len()}
+	return Stats{Open: p.opened, Idle: len(p.idle), Dialing: p.dialing, InFlight: p.inFlight, Waiting: p.line.length}
 }

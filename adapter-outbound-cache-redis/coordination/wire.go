@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -15,15 +16,38 @@ type wire struct {
 	net.Conn
 	until   time.Time // no read or write goes beyond; zero is no bound
 	written bool      // since begin, the first byte may have left
+	sent    int       // since begin, the bytes that have left
 	failed  error     // since begin, the first read or write error
 	first   []byte    // what the server said first of all
+	peek    peek
+
+	// A ctx may interrupt reads.
+	mu        sync.Mutex
+	hooked    int  // counts such ctxs; the last one may
+	interrupt bool // it has ended
 }
 
 const firstBytes = 128
 
 // begin starts the account of one command, bounded by timeout.
 func (w *wire) begin(timeout time.Duration) {
-	w.until, w.written, w.failed = time.Now().Add(timeout), false, nil
+	w.until, w.written, w.sent, w.failed = time.Now().Add(timeout), false, 0, nil
+}
+
+// send writes p, unless the server has closed the connection or spoken unasked:
+// then nothing is written.
+func (w *wire) send(p []byte) error {
+	if err := w.quiet(); err != nil {
+		return w.note(err)
+	}
+	w.mu.Lock()
+	_ = w.Conn.SetWriteDeadline(w.until)
+	if !w.interrupt {
+		_ = w.Conn.SetReadDeadline(w.until)
+	}
+	w.mu.Unlock()
+	_, err := w.Write(p)
+	return err
 }
 
 func (w *wire) timedOut() bool { return errors.Is(w.failed, os.ErrDeadlineExceeded) }
@@ -31,6 +55,7 @@ func (w *wire) timedOut() bool { return errors.Is(w.failed, os.ErrDeadlineExceed
 func (w *wire) Write(p []byte) (int, error) {
 	w.written = true
 	n, err := w.Conn.Write(p)
+	w.sent += n
 	return n, w.note(err)
 }
 

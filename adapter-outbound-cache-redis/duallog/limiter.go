@@ -88,7 +88,7 @@ func (l *RedisLimiter) AllowContext(ctx context.Context, key string, limit int) 
 	if err := slidinglog.Check(key, limit); err != nil {
 		return slidinglog.Verdict{}, err
 	}
-	return l.call(ctx, l.single, []string{key}, limit)
+	return l.call(ctx, l.single, [2]string{key}, limit)
 }
 
 // RedisDualLimiter is the limiter of two layers. It is safe for concurrent use and
@@ -108,11 +108,11 @@ func (d *RedisDualLimiter) AllowDualContext(ctx context.Context, tenantKey strin
 	if err := slidinglog.CheckDual(tenantKey, tenantLimit, userKey, userLimit); err != nil {
 		return slidinglog.Verdict{}, err
 	}
-	return d.limiter.call(ctx, d.limiter.dual, []string{tenantKey, userKey}, tenantLimit, userLimit)
+	return d.limiter.call(ctx, d.limiter.dual, [2]string{tenantKey, userKey}, tenantLimit, userLimit)
 }
 
 // call dispatches p once. A caller who has gone before is told so.
-func (l *RedisLimiter) call(ctx context.Context, p program.Program, keys []string, limits ...int) (slidinglog.Verdict, error) {
+func (l *RedisLimiter) call(ctx context.Context, p program.Program, keys [2]string, limits ...int) (slidinglog.Verdict, error) {
 	args := append(make([]string, 0, 4), l.window)
 	for _, limit := range limits {
 		if limit > MaxLimit {

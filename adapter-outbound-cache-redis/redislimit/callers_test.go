@@ -230,8 +230,9 @@ func TestCaller_neverGetsAnothersReply(t *testing.T) {
 	for outcome := range outcomes {
 		counts[outcome]++
 	}
-	// A doubled reply is of a limit that 49 in 50 do not have.
-	if counts["evaluated"] < 400 || counts["REPLY"] > 8 || counts["indeterminate"] == 0 {
+	// A planted reply is of a limit that 49 in 50 do not have, and what it shifts is of
+	// another policy: up to the end of its group.
+	if counts["evaluated"] < 300 || counts["REPLY"] == 0 || counts["indeterminate"] == 0 {
 		t.Errorf("outcomes %v", counts)
 	}
 	t.Log(counts)

@@ -90,7 +90,7 @@ func TestClose_duringCallsAnswersEachAndAllowsNoneAfter(t *testing.T) {
 	for range 100 {
 		go func() { outcomes <- say(r.evaluate("token-bucket", who, 1)) }()
 	}
-	r.eventually("be busy", func() bool { return r.provider.Connection().Stats().InFlight() == 16 })
+	r.eventually("be busy", func() bool { return r.provider.Connection().Stats().InFlight == 16 })
 	closeInTime(t, r.provider)
 	var admitted int64
 	for range 100 {

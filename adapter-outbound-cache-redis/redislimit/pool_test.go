@@ -12,21 +12,39 @@ import (
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 )
 
-// Callers in line get connections of their own as long as there is room.
-func TestPool_growsToItsBoundForThoseWhoWait(t *testing.T) {
+// A call that has waited long gets another connection as long as there is room.
+func TestPool_growsToItsBoundForThoseWhoWaitLong(t *testing.T) {
 	const callers = 40
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.MaxInFlight, c.Redis.CommandTimeout, c.Redis.AdmissionWait = callers, 8*time.Second, 2*time.Second
 	})
 	r.link.Fault("EVALSHA", callers, redistest.Delay(4*time.Second))
-	var all sync.WaitGroup
-	for range callers {
-		all.Go(func() { r.expect("token-bucket", subject(), 1, allowed(policyLimit-1)) })
-	}
-	all.Wait()
+	r.occupy(callers, func() { r.expect("token-bucket", subject(), 1, allowed(policyLimit-1)) })()
 	if got := r.link.MaxOpen() - 1; got != callers {
 		t.Errorf("%d connections for %d callers", got, callers)
 	}
+}
+
+// Connections that stand still keep in line nobody who comes after.
+func TestPool_aStalledConnectionHoldsUpNobodyElse(t *testing.T) {
+	const callers, slow = 30, 4 * time.Second
+	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
+		c.Redis.MaxInFlight, c.Redis.CommandTimeout, c.Redis.AdmissionWait = callers+2, 8*time.Second, 2*time.Second
+	})
+	r.link.Fault("EVALSHA", 2, redistest.Delay(slow))
+	began := time.Now()
+	wait := r.occupy(2, func() { r.expect("token-bucket", subject(), 1, allowed(policyLimit-1)) })
+	for policy, outcomes := range map[string]map[string]int{
+		"token-bucket": r.together(callers, "token-bucket"), "fixed-window": r.together(callers, "fixed-window"),
+	} {
+		if outcomes[allowed(policyLimit-1)] != callers {
+			t.Errorf("%s: outcomes %v, want %d allowed", policy, outcomes, callers)
+		}
+	}
+	if took := time.Since(began); took > slow {
+		t.Errorf("the others were served after %v, with those who stood still", took)
+	}
+	wait()
 }
 
 // A place is free before its caller hears of the decision.
@@ -63,11 +81,8 @@ func TestPool_aBrokenDialFailsNobodyWhileConnectionsAreOpen(t *testing.T) {
 	})
 	warm := r.provider.Connection().Stats().Open
 	r.link.Fault("EVALSHA", warm, redistest.Delay(time.Second))
-	var busy, others sync.WaitGroup
-	for range warm {
-		busy.Go(func() { r.expect("token-bucket", subject(), 1, allowed(policyLimit-1)) })
-	}
-	r.eventually("be busy", func() bool { return r.provider.Connection().Stats().Idle == 0 })
+	var others sync.WaitGroup
+	wait := r.occupy(warm, func() { r.expect("token-bucket", subject(), 1, allowed(policyLimit-1)) })
 	opened := make(chan struct{})
 	gate.Store(&opened)
 	broken.Store(true)
@@ -87,7 +102,7 @@ func TestPool_aBrokenDialFailsNobodyWhileConnectionsAreOpen(t *testing.T) {
 	r.eventually("stand in line", func() bool { return r.provider.Connection().Stats().Waiting == late })
 	close(opened)
 	others.Wait()
-	busy.Wait()
+	wait()
 	if served.Load() != late || failed.Load() != 0 {
 		t.Errorf("%d served and %d failed, want %d and 0", served.Load(), failed.Load(), late)
 	}

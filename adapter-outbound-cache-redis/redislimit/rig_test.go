@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -226,6 +227,18 @@ func (r *rig) expectCharged(policyID, digest string, want int64) {
 	if got := r.charged(policyID, digest); got != want {
 		r.t.Errorf("%s: the server charged %d, want %d", policyID, got, want)
 	}
+}
+
+// occupy makes n calls that stand still, each on a connection of its own, and returns
+// how to wait for them.
+func (r *rig) occupy(n int, call func()) (wait func()) {
+	r.t.Helper()
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(call)
+		r.eventually("have a connection", func() bool { return r.provider.Connection().Stats().InFlight > i })
+	}
+	return all.Wait
 }
 
 // keys lists the keys of one kind on the server.

@@ -98,6 +98,19 @@ func Outcome(p ratelimit.Policy, r Result) ratelimit.Outcome {
 	}
 }
 
+// ExactDenial is r's decision if it denies by a clock that was not clamped: then its
+// retry-after is exact.
+func ExactDenial(p ratelimit.Policy, r Result) (ratelimit.Decision, bool) {
+	if r.Fate != Answered {
+		return ratelimit.Decision{}, false
+	}
+	said, err := reply.Decode(r.Raw, p.Limit())
+	if err != nil || said.Status != model.Denied || said.EffectiveNowMillis != said.ServerNowMillis {
+		return ratelimit.Decision{}, false
+	}
+	return decisionOf(p, said), true
+}
+
 func refused(p ratelimit.Policy, refusal Refusal) ratelimit.Outcome {
 	category, ok := refusals[refusal]
 	if !ok {
@@ -116,7 +129,7 @@ func answered(p ratelimit.Policy, raw []byte) ratelimit.Outcome {
 	}
 	switch r.Status {
 	case model.Allowed, model.Denied:
-		return evaluated(p, r)
+		return ratelimit.Evaluated{Decision: decisionOf(p, r)}.Outcome()
 	case model.ClockUnsafe:
 		return ratelimit.Unavailable{
 			PolicyID: p.ID(), RetryAfter: ratelimit.Span(r.RetryAfterMillis), Category: ratelimit.UnavailableClock,
@@ -128,8 +141,8 @@ func answered(p ratelimit.Policy, raw []byte) ratelimit.Outcome {
 	}
 }
 
-func evaluated(p ratelimit.Policy, r model.Reply) ratelimit.Outcome {
-	return ratelimit.Evaluated{Decision: ratelimit.Decision{
+func decisionOf(p ratelimit.Policy, r model.Reply) ratelimit.Decision {
+	return ratelimit.Decision{
 		Allowed:          r.Status == model.Allowed,
 		Limit:            r.Limit,
 		Remaining:        r.Remaining,
@@ -140,7 +153,7 @@ func evaluated(p ratelimit.Policy, r model.Reply) ratelimit.Outcome {
 		PolicyRevision:   p.Revision(),
 		Source:           ratelimit.GlobalRedis,
 		Certainty:        p.Certainty(),
-	}}.Outcome()
+	}
 }
 
 func incompatible(p ratelimit.Policy, category ratelimit.IncompatibleCategory) ratelimit.Outcome {

@@ -31,7 +31,15 @@ var prefixForm = regexp.MustCompile(`^[a-z0-9._-]{1,32}$`)
 // concurrent use.
 type Builder struct {
 	prefix string
-	macs   *sync.Pool
+	makers *sync.Pool // of *maker
+}
+
+// maker is what one key is made with.
+type maker struct {
+	mac   hash.Hash
+	input []byte
+	sum   []byte
+	text  []byte
 }
 
 // NewBuilder makes a Builder; the prefix is 1 to 32 characters of a-z 0-9 . _ -.
@@ -43,7 +51,7 @@ func NewBuilder(prefix string, s secret.Secret) (Builder, error) {
 		return Builder{}, fmt.Errorf("keys need a secret of at least %d bytes", secret.MinLen)
 	}
 	derived := s.Key("redis-key")
-	return Builder{prefix: prefix, macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, derived) }}}, nil
+	return Builder{prefix: prefix, makers: &sync.Pool{New: func() any { return &maker{mac: hmac.New(sha256.New, derived)} }}}, nil
 }
 
 // Pattern matches every key of the builder, in the form that ACL rules take.
@@ -51,15 +59,15 @@ func (b Builder) Pattern() string { return b.prefix + ":*" }
 
 // Series builds the keys that differ in their last part alone.
 type Series struct {
-	macs  *sync.Pool
-	head  string // the key up to its digest
-	fixed []byte // the encoded parts but the last
+	makers *sync.Pool
+	head   string // the key up to its digest
+	fixed  []byte // the encoded parts but the last
 }
 
 // Series fixes all but the last part. Capability, region and kind must not
 // contain a colon.
 func (b Builder) Series(capability, region, kind string, parts ...string) Series {
-	s := Series{macs: b.macs, head: b.prefix + ":v1:" + capability + ":" + region + ":" + kind + ":"}
+	s := Series{makers: b.makers, head: b.prefix + ":v1:" + capability + ":" + region + ":" + kind + ":"}
 	for _, part := range parts {
 		s.fixed = appendPart(s.fixed, part)
 	}
@@ -68,17 +76,14 @@ func (b Builder) Series(capability, region, kind string, parts ...string) Series
 
 // Key is the physical key of the last part.
 func (s Series) Key(last string) string {
-	input := make([]byte, 0, 256)
-	input = append(input, s.fixed...)
-	input = appendPart(input, last)
-	mac := s.macs.Get().(hash.Hash)
-	defer s.macs.Put(mac)
-	mac.Reset()
-	mac.Write(input)
-	var sum [sha256.Size]byte
-	var text [43]byte
-	base64.RawURLEncoding.Encode(text[:], mac.Sum(sum[:0]))
-	return s.head + string(text[:digestLen])
+	m := s.makers.Get().(*maker)
+	defer s.makers.Put(m)
+	m.input = appendPart(append(m.input[:0], s.fixed...), last)
+	m.mac.Reset()
+	m.mac.Write(m.input)
+	m.sum = m.mac.Sum(m.sum[:0])
+	m.text = base64.RawURLEncoding.AppendEncode(append(m.text[:0], s.head...), m.sum)
+	return string(m.text[:len(s.head)+digestLen])
 }
 
 func appendPart(to []byte, part string) []byte {

@@ -17,7 +17,11 @@ func TestCatalogue_pinned(t *testing.T) {
 	}
 	var got strings.Builder
 	for _, p := range program.Catalogue() {
-		fmt.Fprintf(&got, "%s keys=%d args=%d fields=%d redis>=%s %s\n", p.ID(), p.Keys, p.Args, p.ReplyFields, p.MinRedis, p.SHA)
+		fmt.Fprintf(&got, "%s keys=%d args=%d fields=%d", p.ID(), p.Keys, p.Args, p.ReplyFields)
+		if p.Many > 0 {
+			fmt.Fprintf(&got, " each of %d", p.Many)
+		}
+		fmt.Fprintf(&got, " redis>=%s %s\n", p.MinRedis, p.SHA)
 	}
 	if got.String() != string(pinned) {
 		t.Errorf("a program or its manifest changed: bump the version or revert\n got:\n%swant:\n%s", &got, pinned)

@@ -16,6 +16,7 @@ type Program struct {
 	Keys        int // KEYS that a call passes
 	Args        int // ARGV that a call passes
 	ReplyFields int // elements of the array that it answers; 0: it answers one integer
+	Many        int // a call makes up to this many decisions, and each has Keys, Args and ReplyFields; 0: it makes one
 	MinRedis    Version
 	Source      string
 	SHA         string // lower-case hex SHA-1 of Source, as EVALSHA takes it
@@ -42,6 +43,9 @@ var slidingCounter string
 //go:embed lua/rate-token-bucket-v1.lua
 var tokenBucket string
 
+//go:embed lua/rate-batch-v1.lua
+var rateBatch string
+
 //go:embed lua/clock-micros.lua
 var clockMicros string
 
@@ -67,12 +71,21 @@ var (
 // CacheCompareAndReplace is the cache's: it answers one integer.
 var CacheCompareAndReplace = compile(Program{Name: "cache-compare-and-replace", Version: 1, Keys: 1, Args: 3}, cacheCompareAndReplace)
 
+// RateBatch makes several decisions of one policy: KEYS are one a decision; ARGV are
+// what the policy fixes, as its algorithm's program takes it, then one cost a
+// decision. It answers an array of what that program alone would answer to each.
+var RateBatch = batch(clock)
+
+// MaxBatch is how many decisions one batch makes: while they are made the server
+// serves nobody else.
+const MaxBatch = 64
+
 // Rates lists the programs of the edge port.
 func Rates() []Program { return []Program{FixedWindow, SlidingCounter, TokenBucket} }
 
 // Catalogue lists every program.
 func Catalogue() []Program {
-	return append(Rates(), SlidingLog, SlidingLogDual, CacheCompareAndReplace)
+	return append(Rates(), RateBatch, SlidingLog, SlidingLogDual, CacheCompareAndReplace)
 }
 
 // For is the program of an algorithm.
@@ -86,8 +99,11 @@ func For(a ratelimit.Algorithm) Program {
 // WithClock is p behind another clock: Lua that sets the local now, in the unit of
 // p's own clock. It is for tests.
 func WithClock(p Program, clock string) Program {
-	if p.Name == SlidingLog.Name {
+	switch p.Name {
+	case SlidingLog.Name:
 		return log(p.Keys, clock)
+	case RateBatch.Name:
+		return batch(clock)
 	}
 	body := map[string]string{
 		FixedWindow.Name: fixedWindow, SlidingCounter.Name: slidingCounter, TokenBucket.Name: tokenBucket,
@@ -100,6 +116,10 @@ func (p Program) ID() string { return fmt.Sprintf("%s-v%d", p.Name, p.Version) }
 
 func rate(name string, args int, body, clock string) Program {
 	return compile(Program{Name: name, Version: 1, Keys: 1, Args: args, ReplyFields: 7}, clock+numbers+state+body)
+}
+
+func batch(clock string) Program {
+	return compile(Program{Name: "rate-batch", Version: 1, Keys: 1, Args: 1, ReplyFields: 7, Many: MaxBatch}, clock+numbers+state+rateBatch)
 }
 
 func log(layers int, clock string) Program {

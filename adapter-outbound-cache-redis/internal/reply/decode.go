@@ -62,8 +62,11 @@ type element struct {
 
 // read takes a status and exactly as many numbers as there is room for.
 func read(raw []byte, numbers []int64) (model.Status, error) {
-	rest, ok := bytes.CutPrefix(raw, []byte("*"+strconv.Itoa(1+len(numbers))+"\r\n"))
-	if !ok {
+	head, rest, ok := bytes.Cut(raw, []byte("\r\n"))
+	if !ok || len(head) < 2 || head[0] != '*' {
+		return "", errMalformed
+	}
+	if n, err := canonical(head[1:]); err != nil || n != int64(1+len(numbers)) {
 		return "", errMalformed
 	}
 	first, rest, ok := next(rest)

@@ -17,6 +17,7 @@ type meteredPort struct {
 	port      ratelimit.EdgeRateLimitPort
 	known     map[string]bool
 	decisions *prometheus.CounterVec
+	repeated  *prometheus.CounterVec
 	failures  *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
 	refusals  prometheus.Counter
@@ -32,6 +33,10 @@ func Meter(r prometheus.Registerer, port ratelimit.EdgeRateLimitPort, policies [
 			Namespace: namespace, Name: "decisions_total",
 			Help: "Evaluations by policy, outcome, and verdict (allowed or denied; none without a decision).",
 		}, []string{"policy", "outcome", "verdict"}),
+		repeated: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "repeated_denials_total",
+			Help: "Denials that the denial cache repeated without asking Redis, by policy; decisions_total has them too.",
+		}, []string{"policy"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "failures_total",
 			Help: "Evaluations without a decision, by outcome and the category of their cause.",
@@ -59,7 +64,7 @@ func Meter(r prometheus.Registerer, port ratelimit.EdgeRateLimitPort, policies [
 		info.WithLabelValues(p.ID(), strconv.FormatInt(p.Revision(), 10), string(p.Algorithm().Name()),
 			strconv.FormatInt(p.Limit(), 10)).Set(1)
 	}
-	r.MustRegister(m.decisions, m.failures, m.seconds, m.refusals, m.inFlight, info)
+	r.MustRegister(m.decisions, m.repeated, m.failures, m.seconds, m.refusals, m.inFlight, info)
 	return m
 }
 
@@ -83,6 +88,9 @@ func (m *meteredPort) count(policyID string, o ratelimit.Outcome, took time.Dura
 		verdict = "allowed"
 	case o.Kind() == ratelimit.KindEvaluated:
 		verdict = "denied"
+		if source(o) == ratelimit.LocalDenialCache {
+			m.repeated.WithLabelValues(policyID).Inc()
+		}
 	default:
 		m.failures.WithLabelValues(kind, string(o.Category())).Inc()
 	}
@@ -91,4 +99,13 @@ func (m *meteredPort) count(policyID string, o ratelimit.Outcome, took time.Dura
 	}
 	m.decisions.WithLabelValues(policyID, kind, verdict).Inc()
 	m.seconds.WithLabelValues(kind).Observe(took.Seconds())
+}
+
+// source is who decided o; "" if nobody did.
+func source(o ratelimit.Outcome) ratelimit.Source {
+	return ratelimit.Match(o,
+		func(e ratelimit.Evaluated) ratelimit.Source { return e.Decision.Source },
+		func(ratelimit.Unavailable) ratelimit.Source { return "" },
+		func(ratelimit.Indeterminate) ratelimit.Source { return "" },
+		func(ratelimit.Incompatible) ratelimit.Source { return "" })
 }

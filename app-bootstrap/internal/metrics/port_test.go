@@ -35,6 +35,41 @@ func evaluate(t *testing.T, port ratelimit.EdgeRateLimitPort, policyID string) r
 	return port.Evaluate(ctx, ratelimit.Request{PolicyID: policyID, SubjectDigest: "planted-subject-digest", Cost: 1})
 }
 
+// repeat is o as the denial cache says it again.
+func repeat(o ratelimit.Outcome) ratelimit.Outcome {
+	return ratelimit.Match(o,
+		func(e ratelimit.Evaluated) ratelimit.Outcome {
+			e.Decision.Source = ratelimit.LocalDenialCache
+			return e.Outcome()
+		},
+		ratelimit.Unavailable.Outcome, ratelimit.Indeterminate.Outcome, ratelimit.Incompatible.Outcome)
+}
+
+func TestMeter_countsRepeatedDenialsByThemselves(t *testing.T) {
+	p := policy(t)
+	denial := contracttest.Deny(p, time.Second)
+	outcomes := []ratelimit.Outcome{
+		contracttest.Allow(p, 9), denial, repeat(denial), repeat(denial), ratelimit.Indeterminate{PolicyID: "api"}.Outcome(),
+	}
+	registry := prometheus.NewRegistry()
+	port := metrics.Meter(registry, contracttest.NewScripted(outcomes...), []ratelimit.Policy{p})
+	for range outcomes {
+		evaluate(t, port, "api")
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP edgelimit_decisions_total Evaluations by policy, outcome, and verdict (allowed or denied; none without a decision).
+# TYPE edgelimit_decisions_total counter
+edgelimit_decisions_total{outcome="evaluated",policy="api",verdict="allowed"} 1
+edgelimit_decisions_total{outcome="evaluated",policy="api",verdict="denied"} 3
+edgelimit_decisions_total{outcome="indeterminate",policy="api",verdict="none"} 1
+# HELP edgelimit_repeated_denials_total Denials that the denial cache repeated without asking Redis, by policy; decisions_total has them too.
+# TYPE edgelimit_repeated_denials_total counter
+edgelimit_repeated_denials_total{policy="api"} 2
+`), "edgelimit_decisions_total", "edgelimit_repeated_denials_total"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMeter_countsEveryOutcomeOnce(t *testing.T) {
 	p := policy(t)
 	unavailable := func(why ratelimit.UnavailableCategory) ratelimit.Outcome {
@@ -151,7 +186,7 @@ func TestMeter_showsWhatIsInFlight(t *testing.T) {
 type connection struct{}
 
 func (connection) Stats() coordination.Stats {
-	return coordination.Stats{Open: 8, Idle: 5, Dialing: 2, Waiting: 7}
+	return coordination.Stats{Open: 8, Idle: 5, Dialing: 2, InFlight: 3, Waiting: 7}
 }
 func (connection) Health() coordination.Health { return coordination.Health{Ready: true} }
 func (connection) Breaker() string             { return "half-open" }

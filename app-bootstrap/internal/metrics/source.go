@@ -38,3 +38,25 @@ func (s *Source) Question(e limitsource.Event) { s.questions.WithLabelValues(str
 
 // CacheFailed counts a call that the cache did not serve.
 func (s *Source) CacheFailed(cause cache.Cause) { s.failures.WithLabelValues(string(cause)).Inc() }
+
+// ObserveCache shows the state of the cache's breaker.
+func ObserveCache(r prometheus.Registerer, c Breaker) { r.MustRegister(cacheCollector{c}) }
+
+// Breaker is what is read of the cache at each scrape.
+type Breaker interface{ Breaker() string }
+
+type cacheCollector struct{ cache Breaker }
+
+var cacheBreakerDesc = prometheus.NewDesc(namespace+"_cache_breaker_state",
+	"1 for the state that the cache's breaker is in, else 0.", []string{"state"}, nil)
+
+// Describe implements prometheus.Collector.
+func (cacheCollector) Describe(to chan<- *prometheus.Desc) { to <- cacheBreakerDesc }
+
+// Collect implements prometheus.Collector.
+func (c cacheCollector) Collect(to chan<- prometheus.Metric) {
+	now := c.cache.Breaker() // once: it changes by time
+	for _, state := range breakerStates {
+		to <- prometheus.MustNewConstMetric(cacheBreakerDesc, prometheus.GaugeValue, one(now == state), state)
+	}
+}

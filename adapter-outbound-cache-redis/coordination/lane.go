@@ -1,0 +1,168 @@
+package coordination
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/executor"
+)
+
+// serve is the goroutine of one pooled connection: it runs one group of calls after
+// another, and ends those that their callers ran alone and left, until the pool
+// drops the connection.
+func (c *Client) serve(cn *connection) {
+	defer cn.close()
+	var ended []*job
+	for range cn.work {
+		usable, over := true, false
+		if cn.left {
+			cn.left = false
+			cn.wire.resume()
+		} else {
+			usable, over = c.prepare(cn)
+		}
+		for !over {
+			cn.sent.receive(cn.wire)
+			usable, over = cn.advance()
+		}
+		ended = append(ended[:0], cn.group...)
+		// The places are free before the callers hear of it, so that one caller after
+		// another needs one connection.
+		c.pool.release(cn, usable)
+		for _, j := range ended {
+			j.done <- j.result // from here on j is its caller's
+		}
+	}
+}
+
+// alone runs the group that cn holds, which is j's call, in its caller's goroutine:
+// a caller without company waits for no other goroutine. If he leaves, the
+// connection's goroutine reads the reply and drops it.
+func (c *Client) alone(cn *connection, j *job) certainty.Result {
+	unhook := cn.wire.interruptedBy(j.ctx)
+	usable, over := c.prepare(cn)
+	for !over {
+		cn.sent.receive(cn.wire)
+		if cn.wire.interrupted() {
+			cn.left = true
+			cn.work <- struct{}{}
+			return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: j.ctx.Err()}
+		}
+		usable, over = cn.advance()
+	}
+	unhook()
+	result := j.result
+	c.pool.release(cn, usable)
+	j.free()
+	return result
+}
+
+// errBroken is of a call whose connection broke before the call was written.
+var errBroken = &sendError{err: errors.New("the connection broke before the call was sent")}
+
+// prepare sends the calls that cn holds and that are still due. It is over if there
+// is no reply to wait for; then cn may be used again or not.
+func (c *Client) prepare(cn *connection) (usable, over bool) {
+	g := &cn.sent
+	g.clear()
+	usable = true
+	for _, j := range cn.group {
+		switch {
+		case !j.taken.CompareAndSwap(false, true): // its caller has left
+		case !j.terms.leaveTime(j.ctx):
+			j.result = certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
+		case !j.call.asking:
+			g.add(j, !c.config.node)
+		case usable:
+			usable = runAsking(cn, j)
+		default:
+			j.result = certainty.Result{Fate: certainty.Refused, Refusal: certainty.Unreachable, Err: errBroken}
+		}
+	}
+	if len(g.commands) == 0 {
+		return usable, true
+	}
+	if !usable {
+		for i := range g.commands {
+			g.commands[i].each(certainty.Result{Fate: certainty.Refused, Refusal: certainty.Unreachable, Err: errBroken})
+		}
+		return false, true
+	}
+	return cn.write()
+}
+
+// write sends the group. It is over, and cn of no more use, if that failed.
+func (cn *connection) write() (usable, over bool) {
+	g := &cn.sent
+	g.encode()
+	cn.wire.begin(g.timeout())
+	if g.err = cn.wire.send(g.out); g.err != nil {
+		g.settle(cn.wire)
+		return false, true
+	}
+	return true, false
+}
+
+// advance settles the group after its replies have come, or failed to, and sends by
+// their source the programs that the server does not know.
+func (cn *connection) advance() (usable, over bool) {
+	usable = cn.sent.settle(cn.wire)
+	if usable && !cn.sent.bySource && cn.sent.keepUnknown() {
+		return cn.write()
+	}
+	return usable, true
+}
+
+// runAsking runs a call on a slot that is still coming to the node, by itself.
+func runAsking(cn *connection, j *job) (usable bool) {
+	sender := callSender{connection: cn, terms: j.terms}
+	j.result = resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.keys(), j.call.Args))
+	return j.result.Err == nil && !j.result.IsReadOnly()
+}
+
+// interruptedBy makes the end of ctx interrupt the reads of w until the function that
+// it returns is called.
+func (w *wire) interruptedBy(ctx context.Context) (unhook func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.interrupt, w.hooked = false, w.hooked+1
+	hooked := w.hooked
+	stop := context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.hooked == hooked {
+			w.interrupt = true
+			_ = w.Conn.SetReadDeadline(time.Unix(1, 0))
+		}
+	})
+	return func() {
+		if !stop() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.hooked++
+		}
+	}
+}
+
+// interrupted tells whether a read ended because of the ctx, and not of the wire. It
+// is then as if the read had not been.
+func (w *wire) interrupted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.interrupt || !w.timedOut() || !time.Now().Before(w.until) {
+		return false
+	}
+	w.failed = nil
+	w.hooked++
+	return true
+}
+
+// resume lets reads go on to the end that begin gave them.
+func (w *wire) resume() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.interrupt = false
+	_ = w.Conn.SetReadDeadline(w.until)
+}

@@ -1,0 +1,113 @@
+package denial_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/denial"
+)
+
+// subjects are n keys.
+func subjects(n int) []denial.Key {
+	keys := make([]denial.Key, n)
+	for i := range keys {
+		keys[i] = ann
+		keys[i].SubjectDigest = fmt.Sprintf("subject-digest-%07d", i)
+	}
+	return keys
+}
+
+func hits(c *denial.Cache, keys []denial.Key) (n int) {
+	for _, k := range keys {
+		if _, hit := c.Lookup(k); hit {
+			n++
+		}
+	}
+	return n
+}
+
+// TestStore_makesRoomForTheLatest fills caches of one shard and of many.
+func TestStore_makesRoomForTheLatest(t *testing.T) {
+	for _, maxEntries := range []int{1, 2, 100, 511, 512, 1000, 20_001} {
+		c := cache(t, maxEntries, time.Second, (&hand{}).now)
+		keys := subjects(3*maxEntries + 1)
+		for _, k := range keys {
+			c.Store(k, denied(k, time.Second), 0, 0)
+		}
+		if got := hits(c, keys); got != maxEntries {
+			t.Errorf("%d entries: holds %d", maxEntries, got)
+		}
+		if latest := keys[len(keys)-maxEntries:]; maxEntries < 512 && hits(c, latest) != maxEntries {
+			t.Errorf("%d entries: holds %d of the latest alone", maxEntries, hits(c, latest))
+		}
+	}
+}
+
+// TestStore_countsWhatIsOverAndStoredAgain keeps a full cache turning: what ends is
+// dropped when it is asked for, and comes back in another place.
+func TestStore_countsWhatIsOverAndStoredAgain(t *testing.T) {
+	clock := &hand{}
+	const room = 8
+	c := cache(t, room, time.Second, clock.now)
+	keys := subjects(room + 3)
+	for turn := range 1000 {
+		clock.at += 100 * ms
+		k := keys[turn*7%len(keys)]
+		if _, hit := c.Lookup(k); !hit {
+			c.Store(k, denied(k, 650*ms), clock.at, clock.at)
+		}
+		if _, hit := c.Lookup(k); !hit {
+			t.Fatalf("turn %d: the denial stored last is not there", turn)
+		}
+		if got, want := hits(c, keys), min(turn+1, 7); got != want {
+			t.Fatalf("turn %d: holds %d, want the %d that are not over", turn, got, want)
+		}
+	}
+}
+
+// TestStore_knowsAnEndedDenialFromItsSuccessor comes to the slot of a denial that is
+// over while the same question has a new one elsewhere.
+func TestStore_knowsAnEndedDenialFromItsSuccessor(t *testing.T) {
+	clock := &hand{}
+	c := cache(t, 3, time.Second, clock.now)
+	keys := subjects(4)
+	c.Store(keys[0], denied(keys[0], time.Second), 0, 0)
+	c.Store(keys[1], denied(keys[1], 100*ms), 0, 0)
+	c.Store(keys[2], denied(keys[2], time.Second), 0, 0)
+	clock.at = 100 * ms
+	if _, hit := c.Lookup(keys[1]); hit {
+		t.Error("a denial that is over still answers")
+	}
+	c.Store(keys[1], denied(keys[1], time.Second), clock.at, clock.at) // in place of the first
+	c.Store(keys[3], denied(keys[3], time.Second), clock.at, clock.at) // where it was before
+	if got := hits(c, keys[1:]); got != 3 {
+		t.Errorf("holds %d of the latest 3", got)
+	}
+}
+
+func TestCache_isSafeForConcurrentUse(t *testing.T) {
+	c := cache(t, 600, ms, nil)
+	keys := subjects(900)
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range 5000 {
+				k := keys[(i*(2*caller+1))%len(keys)]
+				got, hit := c.Lookup(k)
+				if hit && (got.Allowed || got.RetryAfter < ms || got.RetryAfter > 3*ms) {
+					t.Errorf("got %+v", got)
+				}
+				if !hit {
+					now := c.Now()
+					c.Store(k, denied(k, 3*ms), now, now)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if got := hits(c, keys); got > 600 {
+		t.Errorf("holds %d, want at most 600", got)
+	}
+}

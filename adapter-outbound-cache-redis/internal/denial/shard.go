@@ -1,0 +1,98 @@
+package denial
+
+import (
+	"sync"
+	"time"
+
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+)
+
+const (
+	maxShards       = 64
+	minShardEntries = 256 // fewer would fill unevenly
+)
+
+// shard is a part of the denials. One that is stored when there is no room takes the
+// place of the one stored the longest ago: all live about as long, so that one is
+// the nearest to its end.
+type shard struct {
+	mu    sync.Mutex
+	slots map[Key]int32 // where in the ring each denial is
+	ring  []entry       // grows up to room
+	room  int
+	next  int      // the slot to take when the ring is full
+	_     [64]byte // no two locks in one cache line
+}
+
+// entry is one denial; the zero entry is a free slot.
+type entry struct {
+	key      Key
+	observed ratelimit.Decision
+	received time.Duration // from here RetryAfter is counted down
+	end      time.Duration // from here on it says nothing
+}
+
+// shardsFor are shards that have room for maxEntries in all.
+func shardsFor(maxEntries int) []shard {
+	shards := make([]shard, min(max(maxEntries/minShardEntries, 1), maxShards))
+	for i := range shards {
+		shards[i].slots = map[Key]int32{}
+		shards[i].room = maxEntries / len(shards)
+		if i < maxEntries%len(shards) {
+			shards[i].room++
+		}
+	}
+	return shards
+}
+
+// lookup reads the clock under the lock: no wait for it prolongs a denial.
+func (s *shard) lookup(k Key, clock func() time.Duration) (ratelimit.Decision, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot, ok := s.slots[k]
+	if !ok {
+		return ratelimit.Decision{}, false
+	}
+	e := &s.ring[slot]
+	now := clock()
+	if now >= e.end {
+		delete(s.slots, k)
+		*e = entry{}
+		return ratelimit.Decision{}, false
+	}
+	return e.at(now), true
+}
+
+// at is the denial at a time within its life.
+func (e *entry) at(now time.Duration) ratelimit.Decision {
+	d := e.observed
+	d.RetryAfter = upToMillis(d.RetryAfter - (now - e.received))
+	return d
+}
+
+func upToMillis(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
+func (s *shard) store(e entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot, known := s.slots[e.key]
+	if !known {
+		slot = s.free()
+		s.slots[e.key] = slot
+	}
+	s.ring[slot] = e
+}
+
+// free is a slot that no denial is in.
+func (s *shard) free() int32 {
+	if len(s.ring) < s.room {
+		s.ring = append(s.ring, entry{})
+		return int32(len(s.ring) - 1)
+	}
+	slot := s.next
+	s.next = (s.next + 1) % s.room
+	delete(s.slots, s.ring[slot].key)
+	return int32(slot)
+}
