@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -20,6 +21,9 @@ type FailOpenConfig struct {
 	// OnFailure, if set, is told of every call that the cache failed to serve, by its
 	// cause: CauseConnection while the breaker is open. It must not block.
 	OnFailure func(contract.Cause)
+
+	// Logger, if set, hears when the breaker opens and when it closes.
+	Logger *slog.Logger
 }
 
 // FailOpen is a cache whose failures are misses: for those who go on without it. A
@@ -46,7 +50,16 @@ func NewFailOpen(port contract.CachePort, c FailOpenConfig) (*FailOpen, error) {
 	f.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     c.ProbeEvery,
 		ReadyToTrip: func(n gobreaker.Counts) bool { return int(n.ConsecutiveFailures) >= c.Failures },
-		IsExcluded:  func(err error) bool { return err == errCaller },
+		IsExcluded:  func(err error) bool { return err == errNothing },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			switch {
+			case c.Logger == nil:
+			case from == gobreaker.StateClosed:
+				c.Logger.Warn("cache breaker", "from", from.String(), "to", to.String())
+			case to == gobreaker.StateClosed:
+				c.Logger.Info("cache breaker", "from", from.String(), "to", to.String())
+			}
+		},
 	})
 	return f, nil
 }
@@ -57,7 +70,7 @@ func (f *FailOpen) Breaker() string { return f.breaker.State().String() }
 // Get implements [contract.CachePort]. It answers a hit or a miss, unless the caller
 // is to blame.
 func (f *FailOpen) Get(ctx context.Context, k contract.Key) contract.Reading {
-	r, asked := guard(f, func() (contract.Reading, contract.Cause) {
+	r, asked := guard(f, readSays, func() (contract.Reading, contract.Cause) {
 		r := f.port.Get(ctx, k)
 		return r, contract.MatchReading(r, func(contract.Hit) contract.Cause { return "" },
 			func(contract.Miss) contract.Cause { return "" },
@@ -96,7 +109,7 @@ func (f *FailOpen) Delete(ctx context.Context, k contract.Key) contract.Writing 
 }
 
 func (f *FailOpen) write(ask func() contract.Writing) contract.Writing {
-	w, asked := guard(f, func() (contract.Writing, contract.Cause) {
+	w, asked := guard(f, writeSays, func() (contract.Writing, contract.Cause) {
 		w := ask()
 		return w, contract.MatchWriting(w, func(contract.Stored) contract.Cause { return "" },
 			func(contract.Conflict) contract.Cause { return "" },
@@ -109,8 +122,8 @@ func (f *FailOpen) write(ask func() contract.Writing) contract.Writing {
 }
 
 var (
-	errCache  = errors.New("the cache did not serve")
-	errCaller = errors.New("nothing was learnt about the cache")
+	errCache   = errors.New("the cache did not serve")
+	errNothing = errors.New("nothing was learnt about the cache")
 )
 
 // ofCaller tells whether a call was refused for what the caller passed.
@@ -118,23 +131,37 @@ func ofCaller(c contract.Cause) bool {
 	return c == contract.CauseRequest || c == contract.CauseDeadline
 }
 
-// guard asks if the breaker lets it, and tells the breaker and the observer of a
-// failure.
-func guard[T any](f *FailOpen, ask func() (T, contract.Cause)) (answer T, asked bool) {
+// readSays is what a read that ended so says about the cache.
+func readSays(c contract.Cause) error {
+	switch {
+	case c == "" || c == contract.CauseState: // the server has answered
+		return nil
+	case ofCaller(c):
+		return errNothing
+	default:
+		return errCache
+	}
+}
+
+// writeSays is what a write that ended so says about the cache: a server that is full
+// refuses writes and serves reads.
+func writeSays(c contract.Cause) error {
+	if c == contract.CauseServer {
+		return errNothing
+	}
+	return readSays(c)
+}
+
+// guard asks if the breaker lets it, and tells the breaker what the cause says, and
+// the observer of a failure.
+func guard[T any](f *FailOpen, says func(contract.Cause) error, ask func() (T, contract.Cause)) (answer T, asked bool) {
 	report, err := f.breaker.Allow()
 	if err != nil {
 		f.onFailure(contract.CauseConnection)
 		return answer, false
 	}
 	answer, cause := ask()
-	switch {
-	case cause == "" || cause == contract.CauseState: // the server has answered
-		report(nil)
-	case ofCaller(cause):
-		report(errCaller)
-	default:
-		report(errCache)
-	}
+	report(says(cause))
 	if cause != "" && !ofCaller(cause) {
 		f.onFailure(cause)
 	}

@@ -3,6 +3,8 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,6 +154,53 @@ func TestFailOpen_whatSaysNothingOfTheCacheDoesNotOpenIt(t *testing.T) {
 		if f.Breaker() != "closed" || port.asked != 10 {
 			t.Errorf("%s: got breaker %s after %d calls, want closed after 10", cause, f.Breaker(), port.asked)
 		}
+	}
+}
+
+func TestFailOpen_refusedWritesLeaveTheReads(t *testing.T) {
+	port := &fake{}
+	f, told := failOpen(t, port, time.Hour)
+	port.fail(contract.CauseServer)
+	port.reading = contract.Hit{Value: []byte("v"), TTL: time.Second}.Reading()
+	for range 10 {
+		f.Put(within(t), keyOf(t, "acme"), entryOf(t, "v", time.Second))
+	}
+	if got := reading(f.Get(within(t), keyOf(t, "acme"))); got != "hit v" || told[contract.CauseServer] != 10 {
+		t.Errorf("got %s and told of %v, want hit v and SERVER 10 times", got, told)
+	}
+	port.fail(contract.CauseServer)
+	for range 3 {
+		f.Get(within(t), keyOf(t, "acme"))
+	}
+	if got := f.Breaker(); got != "open" {
+		t.Errorf("after refused reads: got breaker %s, want open", got)
+	}
+}
+
+func TestFailOpen_logsOnceThatItStopsAskingAndOnceThatItAsksAgain(t *testing.T) {
+	var log strings.Builder
+	port := &fake{}
+	f, err := cache.NewFailOpen(port, cache.FailOpenConfig{
+		Failures: 3, ProbeEvery: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := keyOf(t, "acme")
+	for range 2 {
+		port.fail(contract.CauseUnknown)
+		for failed := port.asked; port.asked < failed+5; { // the last two are probes
+			f.Get(within(t), k)
+		}
+		port.serve()
+		for f.Breaker() != "closed" {
+			f.Get(within(t), k)
+		}
+	}
+	opens := strings.Count(log.String(), `level=WARN msg="cache breaker" from=closed to=open`)
+	closes := strings.Count(log.String(), `level=INFO msg="cache breaker" from=half-open to=closed`)
+	if opens != 2 || closes != 2 || strings.Count(log.String(), "\n") != 4 {
+		t.Errorf("got %d and %d lines of 2 outages in\n%s", opens, closes, log.String())
 	}
 }
 

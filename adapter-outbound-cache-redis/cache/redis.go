@@ -50,18 +50,20 @@ func Open(c Config) (*Redis, error) {
 func (r *Redis) Close() error { return r.client.Close() }
 
 // RunID is what the server calls its present run, or "" if it does not tell. It
-// tells servers apart that have several names.
-func (r *Redis) RunID(ctx context.Context) string {
-	facts, err := r.client.Info(ctx, "server").Result()
-	if err != nil {
-		return ""
+// tells servers apart that have several names. The error is of a server that did not
+// answer.
+func (r *Redis) RunID(ctx context.Context) (string, error) {
+	text, err := r.client.Info(ctx, "server").Result()
+	var refused redis.Error
+	if err != nil && !errors.As(err, &refused) {
+		return "", fmt.Errorf("ask the cache's server for its run id: %w", err)
 	}
-	for line := range strings.SplitSeq(facts, "\r\n") {
+	for line := range strings.SplitSeq(text, "\r\n") {
 		if id, ok := strings.CutPrefix(line, "run_id:"); ok {
-			return id
+			return id, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // Get implements [contract.CachePort].
@@ -69,37 +71,64 @@ func (r *Redis) Get(ctx context.Context, k contract.Key) contract.Reading {
 	if cause, refused := refuse(ctx, k.IsZero()); refused {
 		return contract.Unavailable{Cause: cause}.Reading()
 	}
-	var stored *redis.StringCmd
-	var left *redis.DurationCmd
-	_, err := r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		stored, left = p.Get(ctx, r.keyOf(k)), p.PTTL(ctx, r.keyOf(k))
-		return nil
-	})
-	if errors.Is(err, redis.Nil) {
-		return contract.Miss{}.Reading()
+	for {
+		seen, err := r.look(ctx, r.keyOf(k))
+		if err != nil {
+			return contract.Unavailable{Cause: causeOf(err)}.Reading()
+		}
+		if !seen.replaced() {
+			return seen.reading()
+		}
 	}
-	if err != nil {
-		return contract.Unavailable{Cause: causeOf(err)}.Reading()
-	}
-	return readingOf(stored.Val(), left.Val())
 }
 
-// readingOf reads what is stored and how long it has left, which is negative for
-// an entry without an end.
-func readingOf(stored string, left time.Duration) contract.Reading {
-	if len(stored) < contract.TokenLen || left < 0 {
-		return contract.Unavailable{Cause: contract.CauseState}.Reading()
+// look asks in one pipeline and not in a transaction, which a server that is full
+// refuses though it serves reads.
+func (r *Redis) look(ctx context.Context, name string) (sight, error) {
+	var stored, again *redis.StringCmd
+	var left *redis.DurationCmd
+	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		stored = p.GetRange(ctx, name, 0, contract.TokenLen+contract.MaxValueLen) // a byte too many, so that it shows
+		left = p.PTTL(ctx, name)
+		again = p.GetRange(ctx, name, 0, contract.TokenLen-1)
+		return nil
+	})
+	if err != nil {
+		return sight{}, err
 	}
-	token, ok := contract.ParseToken([]byte(stored[:contract.TokenLen]))
-	value := stored[contract.TokenLen:]
-	switch {
-	case !ok || len(value) > contract.MaxValueLen:
-		return contract.Unavailable{Cause: contract.CauseState}.Reading()
-	case left == 0:
+	return sight{stored: stored.Val(), left: left.Val(), again: again.Val()}, nil
+}
+
+// sight is a look at an entry: what is stored, how long it has left, and the token
+// that was there after that. Other clients' writes may come between the three.
+type sight struct {
+	stored string
+	left   time.Duration
+	again  string
+}
+
+// What PTTL says in place of a time.
+const (
+	leftForever = time.Duration(-1)
+	leftGone    = time.Duration(-2)
+)
+
+// replaced tells whether left may be of another write than stored. No write's token
+// comes back, so the same one before and after was there in between.
+func (s sight) replaced() bool { return s.stored[:min(len(s.stored), contract.TokenLen)] != s.again }
+
+func (s sight) reading() contract.Reading {
+	if s.left == leftGone || s.left == 0 {
 		return contract.Miss{}.Reading()
-	default:
-		return contract.Hit{Value: []byte(value), Token: token, TTL: left}.Reading()
 	}
+	if s.left == leftForever || len(s.stored) < contract.TokenLen || len(s.stored) > contract.TokenLen+contract.MaxValueLen {
+		return contract.Unavailable{Cause: contract.CauseState}.Reading()
+	}
+	token, ok := contract.ParseToken([]byte(s.stored[:contract.TokenLen]))
+	if !ok {
+		return contract.Unavailable{Cause: contract.CauseState}.Reading()
+	}
+	return contract.Hit{Value: []byte(s.stored[contract.TokenLen:]), Token: token, TTL: s.left}.Reading()
 }
 
 // Put implements [contract.CachePort].

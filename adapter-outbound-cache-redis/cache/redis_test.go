@@ -23,7 +23,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// passOn waits until a time has passed by the server's clock, which cannot be moved.
+// passOn waits until a time has passed by the server's clock, which cannot be moved,
+// and with it the last millisecond of what ends then.
 func passOn(server *redistest.Server) func(t *testing.T, d time.Duration) {
 	now := func(t *testing.T) time.Duration {
 		parts, _ := server.Do(t, "TIME").([]any)
@@ -34,7 +35,7 @@ func passOn(server *redistest.Server) func(t *testing.T, d time.Duration) {
 		return time.Duration(seconds)*time.Second + time.Duration(micros)*time.Microsecond
 	}
 	return func(t *testing.T, d time.Duration) {
-		for end := now(t) + d; now(t) <= end; {
+		for end := now(t) + d + time.Millisecond; now(t) <= end; {
 			time.Sleep(time.Millisecond)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // modules are what a copy holds: the modules under mutation and all that their
 // go.mod files reach by replace.
-var modules = []string{"shared-contract", "adapter-outbound-cache-redis", "adapter-inbound-web"}
+var modules = []string{"shared-contract", "adapter-outbound-cache-redis", "adapter-inbound-web", "app-bootstrap"}
 
 // The verdicts on a mutant.
 const (

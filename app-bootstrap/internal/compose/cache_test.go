@@ -3,11 +3,14 @@ package compose_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/app-bootstrap/internal/compose"
@@ -74,6 +77,87 @@ func TestNew_refusesACacheThatIsALimitersServerUnderAnotherName(t *testing.T) {
 	}
 }
 
+// lines is a log that says which lines it has.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// has waits for a line with text in it.
+func (l lines) has(t *testing.T, text string) {
+	t.Helper()
+	for end := time.After(patience); ; {
+		select {
+		case line := <-l:
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-end:
+			t.Fatalf("no line says %q", text)
+		}
+	}
+}
+
+func TestRun_comparesTheCacheOnceEveryServerIsThere(t *testing.T) {
+	for _, row := range []struct{ sentence, away string }{
+		{"the cache was away at start", "cache"}, {"the limiter was away at start", "limiter"},
+	} {
+		t.Run(row.sentence, func(t *testing.T) {
+			server := redistest.Start(t)
+			cache, limiter := redistest.NewLink(t, server.Addr()), redistest.NewLink(t, server.Addr())
+			away := map[string]*redistest.Link{"cache": cache, "limiter": limiter}[row.away]
+			away.Refuse()
+			log := make(lines, 1000)
+			run(t, slog.New(slog.NewTextHandler(log, nil)), append(caching(cache.Addr(), "http://127.0.0.1:1"),
+				"app.rate-limit.enabled=true", "app.rate-limit.redis.endpoint=redis://"+limiter.Addr())...)
+			log.has(t, "not every Redis is there")
+			away.Heal()
+			log.has(t, "level=ERROR msg=\"the cache is not apart from a limiter")
+		})
+	}
+}
+
+// A dead cache shows, and the gateway is ready all the same.
+func TestRun_aDeadCacheShowsAndLeavesTheGatewayReady(t *testing.T) {
+	log := make(lines, 10_000)
+	app := run(t, slog.New(slog.NewTextHandler(log, nil)), append(caching("127.0.0.1:2", "http://127.0.0.1:1"),
+		"app.server.trusted-proxies=[127.0.0.1]", "app.inbound-web.identity.tenant-header=X-T")...)
+	for tenant := range 10 {
+		ask(t, "http://"+app.Addr(), "X-T", fmt.Sprint("tenant-", tenant))
+	}
+	log.has(t, `level=WARN msg="cache breaker" from=closed to=open`)
+	if _, shown := ask(t, "http://"+app.AdminAddr()+"/metrics"); !strings.Contains(shown, `edgelimit_cache_breaker_state{state="closed"} 0`) {
+		t.Error("the metrics do not show that the breaker is open")
+	}
+	if code, said := ask(t, "http://"+app.AdminAddr()+"/readyz"); code != http.StatusOK {
+		t.Errorf("readiness is %d, want 200: %s", code, said)
+	}
+}
+
+// ask is the answer to a GET with these headers, names and values by turns.
+func ask(t *testing.T, url string, headers ...string) (code int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	read, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(read)
+}
+
 func TestNew_limitsComeFromTheSourceThroughTheCache(t *testing.T) {
 	var asked atomic.Int64
 	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +208,13 @@ func closeApp(t *testing.T, app *compose.App) {
 // serveApp serves until the test ends, and is the address.
 func serveApp(t *testing.T, overrides ...string) string {
 	t.Helper()
-	app, err := compose.New(t.Context(), load(t, overrides...), quiet())
+	return run(t, quiet(), overrides...).Addr()
+}
+
+// run runs an app until the test ends.
+func run(t *testing.T, logger *slog.Logger, overrides ...string) *compose.App {
+	t.Helper()
+	app, err := compose.New(t.Context(), load(t, overrides...), logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,5 +227,5 @@ func serveApp(t *testing.T, overrides ...string) string {
 			t.Errorf("got %v after a stop, want nil", err)
 		}
 	})
-	return app.Addr()
+	return app
 }

@@ -46,6 +46,9 @@ type App struct {
 	mode      config.InboundMode    // of that limiter
 	source    *limitsource.Source   // nil: limits are configured alone
 	cache     *rediscache.Redis     // nil: no cache is shared
+
+	// compareLater, if set, compares the cache with the limiters' servers.
+	compareLater func(context.Context) (done bool, err error)
 }
 
 // New composes what c describes. On an error nothing is left open; a Redis that
@@ -121,6 +124,7 @@ func (a *App) newJudge(ctx context.Context, c config.Config, resolver identity.R
 	a.provider, err = redislimit.Open(redislimit.Config{
 		Redis: connectionOf(c.RateLimit.Redis, a.logger), KeyPrefix: c.RateLimit.Redis.KeyPrefix,
 		Secret: c.RateLimit.Redis.Secret, Policies: c.RateLimit.Policies,
+		DenialCache: redislimit.DenialCache(c.RateLimit.DenialCache),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("app.rate-limit.redis: %w", err)

@@ -72,6 +72,7 @@ func (a *App) AdminAddr() string {
 // in flight answered, at most drainTime. It returns nil after a drain.
 func (a *App) Run(ctx context.Context) error {
 	defer a.close()
+	defer a.watchCache(ctx)()
 	failed := make(chan error, 2)
 	for _, l := range a.listeners() {
 		go func() { failed <- l.server.Serve(l.socket) }()

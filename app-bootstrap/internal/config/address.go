@@ -13,7 +13,7 @@ import (
 
 // listener is a checked listen address.
 type listener struct {
-	host string // "" is every interface
+	host string // without a dot at its end; "" is every interface
 	port uint16
 }
 
@@ -28,7 +28,7 @@ func parseListener(text string) (listener, error) {
 	if !ok {
 		return listener{}, wrong
 	}
-	return listener{host: host, port: number}, nil
+	return listener{host: strings.TrimSuffix(host, "."), port: number}, nil
 }
 
 func parsePort(text string) (uint16, bool) {

@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // maxItems bounds policies, routes and trusted proxies: policies label metrics,
 // and every request walks the other two.
 const maxItems = 1000
@@ -24,6 +26,7 @@ func (c *compiler) rateLimit(given rawRateLimit) RateLimit {
 		Policies:      catalogue.list,
 		Routes:        c.routes(given.Routes, catalogue),
 		Redis:         c.redis(given.Redis, given.Enabled),
+		DenialCache:   c.denialCache(given.DenialCache),
 	}
 	if given.DefaultPolicy != "" {
 		c.exists(keyDefaultPolicy, given.DefaultPolicy, catalogue)
@@ -58,6 +61,25 @@ func (c *compiler) complete(given rawRateLimit) {
 	if len(given.Policies) == 0 {
 		c.refuse(keyPolicies, "is missing, and app.rate-limit.enabled is true: define at least one policy")
 	}
+}
+
+// The bounds of a denial cache. Denials are false for at most their age, after what
+// Redis lost.
+const (
+	maxDenialEntries = 1_000_000
+	maxDenialAge     = 10 * time.Second
+)
+
+func (c *compiler) denialCache(given rawDenialCache) DenialCache {
+	c.durationIn(keyDenialAge, given.MaxAge, time.Millisecond, maxDenialAge)
+	if given.MaxEntries == nil {
+		if c.isGiven(keyDenialAge) {
+			c.refuse(keyDenialEntries, "is missing, and %s is given: say how many denials to keep, or remove both", keyDenialAge)
+		}
+		return DenialCache{}
+	}
+	c.numberIn(keyDenialEntries, *given.MaxEntries, 1, maxDenialEntries)
+	return DenialCache{MaxEntries: int(*given.MaxEntries), MaxAge: given.MaxAge}
 }
 
 // exists checks that a policy of this id is defined, unless some id could not be

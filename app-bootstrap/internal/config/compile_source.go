@@ -47,12 +47,21 @@ func parseSource(text string) (*url.URL, error) {
 		return nil, errors.New("must not hold a user or a password: write the token into a file and name it in " + keySourceTokenFile)
 	case strings.Contains(text, "#"):
 		return nil, errors.New("must not have a fragment: a server never sees it")
+	case !validQuery(u):
+		return nil, errors.New("must have a query of name=value pairs with & between them, percent-encoded")
 	case u.Query().Has("tenant"):
 		return nil, errors.New("must not have tenant in its query: it is asked with each tenant's id there")
 	case u.Scheme == "http" && !loopbackHost(u.Hostname()):
 		return nil, errors.New("must be https, unless its host is on loopback: the token and the limits cross the network")
 	}
 	return u, nil
+}
+
+// validQuery tells whether u's query can be read whole; u.Query passes over what
+// cannot.
+func validQuery(u *url.URL) bool {
+	_, err := url.ParseQuery(u.RawQuery)
+	return err == nil
 }
 
 func loopbackHost(host string) bool {

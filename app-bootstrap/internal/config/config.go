@@ -43,6 +43,13 @@ type RateLimit struct {
 	Policies      []ratelimit.Policy
 	Routes        []Route // the first match wins
 	Redis         Redis
+	DenialCache   DenialCache // zero: none
+}
+
+// DenialCache is how many denials this process repeats by itself, and how long.
+type DenialCache struct {
+	MaxEntries int
+	MaxAge     time.Duration
 }
 
 // Route gives the requests that it covers a policy and a cost.

@@ -61,6 +61,10 @@ func checkUsable(t *testing.T, got config.Config) {
 		redis.DialTimeout <= 0 || redis.BreakerFailures < 1 || redis.BreakerProbeEvery <= 0 || redis.KeyPrefix == "" {
 		t.Fatalf("got a value out of its bounds: %+v", got)
 	}
+	if d := limits.DenialCache; d != (config.DenialCache{}) &&
+		(d.MaxEntries < 1 || d.MaxEntries > 1_000_000 || d.MaxAge < time.Millisecond || d.MaxAge > 10*time.Second) {
+		t.Fatalf("got the denial cache %+v", d)
+	}
 	checkInbound(t, got.InboundWeb)
 	known := map[string]int64{}
 	for _, p := range limits.Policies {

@@ -50,13 +50,14 @@ type rawSubject struct {
 }
 
 type rawRateLimit struct {
-	Enabled       bool        `koanf:"enabled"`
-	Provider      string      `koanf:"provider"`
-	FailurePolicy string      `koanf:"failure-policy"`
-	DefaultPolicy string      `koanf:"default-policy"`
-	Routes        []rawRoute  `koanf:"routes"`
-	Policies      []rawPolicy `koanf:"policies"`
-	Redis         rawRedis    `koanf:"redis"`
+	Enabled       bool           `koanf:"enabled"`
+	Provider      string         `koanf:"provider"`
+	FailurePolicy string         `koanf:"failure-policy"`
+	DefaultPolicy string         `koanf:"default-policy"`
+	Routes        []rawRoute     `koanf:"routes"`
+	Policies      []rawPolicy    `koanf:"policies"`
+	Redis         rawRedis       `koanf:"redis"`
+	DenialCache   rawDenialCache `koanf:"denial-cache"`
 }
 
 type rawRoute struct {
@@ -97,6 +98,11 @@ type rawRedis struct {
 type rawBreaker struct {
 	Failures   int64         `koanf:"failures"`
 	ProbeEvery time.Duration `koanf:"probe-every"`
+}
+
+type rawDenialCache struct {
+	MaxEntries *int64        `koanf:"max-entries"`
+	MaxAge     time.Duration `koanf:"max-age"`
 }
 
 type rawInboundWeb struct {
@@ -201,6 +207,9 @@ const (
 	keyAdmissionWait  = "app.rate-limit.redis.admission-wait"
 	keyFailures       = "app.rate-limit.redis.breaker.failures"
 	keyProbeEvery     = "app.rate-limit.redis.breaker.probe-every"
+
+	keyDenialEntries = "app.rate-limit.denial-cache.max-entries"
+	keyDenialAge     = "app.rate-limit.denial-cache.max-age"
 
 	keyTenantHeader = "app.inbound-web.identity.tenant-header"
 	keyUserHeader   = "app.inbound-web.identity.user-header"

@@ -101,9 +101,15 @@ func (r *reporter) where(key string) string {
 // given records the source of a key.
 func (r *reporter) given(key, where string) { r.sources[key] = where }
 
+// isGiven tells whether a source gives the key itself.
+func (r *reporter) isGiven(key string) bool {
+	_, ok := r.sources[key]
+	return ok
+}
+
 // replaced forgets the sources of what a list or table held before.
 func (r *reporter) replaced(key string) {
-	if _, again := r.sources[key]; !again {
+	if !r.isGiven(key) {
 		return
 	}
 	for known := range r.sources {

@@ -65,6 +65,21 @@ func TestDocument_isClampedOrRefused(t *testing.T) {
 		{"more after its end", `{"tenant": 5} x`, -1},
 		{"a user's limit that is none", `{"tenant": 5, "users": {"ann": null}}`, -1},
 		{"users that are no table", `{"tenant": 5, "users": [1]}`, -1},
+		{"a member twice", `{"tenant": 5, "tenant": 6}`, -1},
+		{"a member twice, once escaped", `{"tenant": 5, "ten\u0061nt": 6}`, -1},
+		{"a member that is escaped", `{"ten\u0061nt": 5}`, 5},
+		{"an unknown member twice", `{"tenant": 5, "more": 1, "more": 2}`, -1},
+		{"a member in capitals", `{"Tenant": 5}`, -1},
+		{"a member in capitals too", `{"tenant": 5, "TENANT": 6}`, 5},
+		{"a user twice", `{"tenant": 5, "users": {"ann": 1, "ann": 2}}`, -1},
+		{"a key twice", `{"tenant": 5, "keys": {"k": 1, "k": 1}}`, -1},
+		{"users that differ by case", `{"tenant": 5, "users": {"ann": 1, "Ann": 2}}`, 5},
+		{"a user that is no UTF-8", "{\"tenant\": 5, \"users\": {\"\xff\": 1}}", -1},
+		{"a member that is no UTF-8", "{\"tenant\": 5, \"\xff\": 1}", -1},
+		{"a user that is half a surrogate pair", `{"tenant": 5, "users": {"\ud800": 1}}`, -1},
+		{"a user that is a surrogate pair", `{"tenant": 5, "users": {"\ud83d\ude00": 1}}`, 5},
+		{"users and keys that are null", `{"tenant": 5, "users": null, "keys": null}`, 5},
+		{"ids that take more room once they are escaped", `{"tenant": 5, "users": {"` + strings.Repeat("\u2028", 20_000) + `": 1}}`, -1},
 		{"a document of 64 KiB", `{"tenant": 5}` + long[:(64<<10)-len(`{"tenant": 5}`)], 5},
 		{"a document of a byte more", `{"tenant": 5}` + long[:(64<<10)-len(`{"tenant": 5}`)+1], -1},
 		{"a thousand users", `{"tenant": 5, "users": {` + strings.Join(own[:1000], ",") + `}}`, 5},
@@ -191,9 +206,63 @@ func TestLog_namesNoTenantAndRepeatsLittle(t *testing.T) {
 	if got := strings.Count(log.String(), "\n"); got != 1 {
 		t.Errorf("got %d lines, want 1:\n%s", got, &log)
 	}
+	if !strings.Contains(log.String(), "connection refused") {
+		t.Errorf("the log does not say what is wrong:\n%s", &log)
+	}
 	for _, secret := range []string{"acme", "rival", "s3cret"} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("the log names %s:\n%s", secret, &log)
 		}
 	}
+}
+
+// A source may repeat the tenant that it was asked about, wherever it writes.
+func TestLog_quotesNoAnswer(t *testing.T) {
+	document := func(text string) string {
+		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	}
+	for sentence, answer := range map[string]string{
+		"a limit that is text":           document(`{"tenant": "acme"}`),
+		"a limit that is long":           document(`{"tenant": [["acme"]]}`),
+		"a user's limit that is text":    document(`{"users": {"acme": "acme"}}`),
+		"users that are text":            document(`{"users": "acme"}`),
+		"a user twice":                   document(`{"users": {"acme": 1, "acme": 1}}`),
+		"a user that is no text":         document(`{"users": {"acme\ud800": 1}}`),
+		"no JSON":                        document(`acme`),
+		"no HTTP":                        "acme\r\n\r\n",
+		"a status that is text":          "HTTP/1.1 acme\r\n\r\n",
+		"a header without a colon":       "HTTP/1.1 200 OK\r\nacme\r\n\r\n",
+		"a length that is text":          "HTTP/1.1 200 OK\r\nContent-Length: acme\r\n\r\n",
+		"an encoding that is unknown":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: acme\r\n\r\n",
+		"a redirect that is no URL":      "HTTP/1.1 302 Found\r\nLocation: http://[acme\r\n\r\n",
+		"a type that is none":            "HTTP/1.1 200 OK\r\nContent-Type: acme;\r\nContent-Length: 0\r\n\r\n",
+		"a chunk that is none":           "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nacme\r\n",
+		"a trailer that is none":         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nacme\r\n\r\n",
+		"a reason beside another status": "HTTP/1.1 503 acme\r\nContent-Length: 0\r\n\r\n",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRig(t)
+			r.does(func(w http.ResponseWriter, _ *http.Request) { hijack(t, w, answer) })
+			var log bytes.Buffer
+			c := r.config()
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			s := r.open(c)
+			r.wantTenant(s, -1)
+			s.Close()
+			if got := log.String(); strings.Count(got, "\n") != 1 || strings.Contains(got, "acme") {
+				t.Errorf("got the log %q, want one line that quotes nothing", got)
+			}
+		})
+	}
+}
+
+// hijack answers text as it stands, and hangs up.
+func hijack(t *testing.T, w http.ResponseWriter, text string) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, _ = connection.Write([]byte(text))
+	_ = connection.Close()
 }

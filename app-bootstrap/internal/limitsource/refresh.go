@@ -13,8 +13,22 @@ import (
 // time has claimed to renew it. Both claims end by themselves, so nothing needs to be
 // given back.
 
+// loadFirst is load for a tenant of whom nothing is known. Whoever invents tenants
+// has only so many looked for at once; the others leave no trace.
+func (s *Source) loadFirst(tenant string) Document {
+	if !s.take(s.firsts) {
+		return Document{}
+	}
+	defer func() { <-s.firsts }()
+	return s.load(tenant)
+}
+
 // load learns what it can about a tenant, from the cache or the source.
 func (s *Source) load(tenant string) Document {
+	if !s.begin() {
+		return s.keep(tenant, retryAfter)
+	}
+	defer s.tasks.Done()
 	key, err := cache.NewKey("limits", s.origin+tenant)
 	if err != nil {
 		return s.keep(tenant, retryAfter)
@@ -51,14 +65,15 @@ func (s *Source) found(tenant string, key cache.Key, hit cache.Hit) Document {
 // renew asks anew without keeping anybody waiting. Of all processes that find the
 // same document stale, one asks.
 func (s *Source) renew(tenant string, key cache.Key, hit cache.Hit) {
+	if !s.place() {
+		return
+	}
 	if !s.begin() {
+		s.leave()
 		return
 	}
 	go func() {
 		defer s.tasks.Done()
-		if !s.place() {
-			return
-		}
 		defer s.leave()
 		cache.MatchWriting(s.replace(key, hit.Token, hit.Value, staleFor+retryAfter),
 			func(claim cache.Stored) Document { return s.learn(tenant, s.over(key, claim.Token)) },
@@ -104,7 +119,7 @@ func isClaim(h cache.Hit) bool { return len(h.Value) == 0 }
 // may take. Who knows something already does not wait.
 func (s *Source) await(tenant string, key cache.Key) Document {
 	s.config.Observer(Waived)
-	if s.memos.Contains(tenant) {
+	if s.memos.has(tenant) {
 		return s.keep(tenant, memoFor)
 	}
 	end := time.NewTimer(s.config.Timeout)
@@ -157,17 +172,19 @@ func (s *Source) learn(tenant string, store func(Document)) Document {
 }
 
 // place takes one of the places for questions, without waiting for it.
-func (s *Source) place() bool {
+func (s *Source) place() bool { return s.take(s.places) }
+
+func (s *Source) leave() { <-s.places }
+
+func (s *Source) take(places chan struct{}) bool {
 	select {
-	case s.places <- struct{}{}:
+	case places <- struct{}{}:
 		return true
 	default:
 		s.config.Observer(Waived)
 		return false
 	}
 }
-
-func (s *Source) leave() { <-s.places }
 
 // question is one question to the source.
 func (s *Source) question(tenant string) (Document, bool) {

@@ -69,10 +69,24 @@ func (r *rig) does(answer http.HandlerFunc) {
 }
 
 func (r *rig) says(document string) {
+	r.does(func(w http.ResponseWriter, _ *http.Request) { write(w, document) })
+}
+
+// holds has the service say document once it is released, or the test ends.
+func (r *rig) holds(document string) (release func()) {
+	held := make(chan struct{})
+	release = sync.OnceFunc(func() { close(held) })
+	r.Cleanup(release)
 	r.does(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		_, _ = fmt.Fprint(w, document)
+		<-held
+		write(w, document)
 	})
+	return release
+}
+
+func write(w http.ResponseWriter, document string) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = fmt.Fprint(w, document)
 }
 
 func (r *rig) fails() {
@@ -127,7 +141,7 @@ func (r *rig) wantTenant(s *limitsource.Source, want int) {
 }
 
 // eventually asks until s says that acme's limit is want, as what is renewed behind a
-// request is there for a later one.
+// request is there for a later one. The clock runs meanwhile.
 func (r *rig) eventually(s *limitsource.Source, want int) {
 	r.Helper()
 	for end := time.Now().Add(30 * time.Second); tenantLimit(s.Of(r.Context(), "acme")) != want; {
@@ -135,7 +149,23 @@ func (r *rig) eventually(s *limitsource.Source, want int) {
 			r.Fatalf("the limit never became %d", want)
 		}
 		time.Sleep(time.Millisecond)
+		r.pass(time.Millisecond)
 	}
+}
+
+// await waits until n has become want.
+func (r *rig) await(want int64, n func() int64) {
+	r.Helper()
+	for end := time.Now().Add(30 * time.Second); n() < want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			r.Fatalf("got %d at last, want %d", n(), want)
+		}
+	}
+}
+
+func (r *rig) awaitCount(e limitsource.Event, want int64) {
+	r.Helper()
+	r.await(want, func() int64 { return r.count(e) })
 }
 
 // origin begins the names of this source's tenants in the cache.

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/edgelimit/edgelimit/shared-contract/cache"
@@ -23,7 +22,7 @@ type Config struct {
 	Token string   // sent as a bearer token; "" is none
 
 	TTL     time.Duration // whole milliseconds; how long what was learnt is not asked for again
-	Timeout time.Duration // of each step: a look into the cache, a claim in it, a question, a store
+	Timeout time.Duration // of a request's whole wait, and of each step behind it: a look into the cache, a claim in it, a question, a store
 
 	Cache cache.CachePort
 	Clock func() time.Duration // how long something has been running; it never goes back
@@ -39,12 +38,12 @@ type Event string
 const (
 	Fetched Event = "fetched" // the source answered
 	Failed  Event = "failed"  // it did not, or not in a way that can be used
-	Waived  Event = "waived"  // another one is asking, or too many questions are under way
+	Waived  Event = "waived"  // another one is asking, or too many are under way
 )
 
 const (
-	maxTenants = 2048                  // known to this process at once
 	maxFetches = 16                    // under way at once
+	maxFirst   = 64                    // first loads of tenants that are under way at once
 	staleFor   = 24 * time.Hour        // how long after its TTL a document stays in the cache
 	memoFor    = time.Second           // how long this process does not look into the cache again
 	retryAfter = 5 * time.Second       // how long a failed question is not asked again
@@ -62,18 +61,13 @@ type Source struct {
 	context context.Context // ends with Close
 	cancel  context.CancelFunc
 	places  chan struct{} // one for each question under way
+	firsts  chan struct{} // one for each load of a tenant that is not known
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // held to begin a task or to close
 	noticed time.Duration
 
-	memos *lru.Cache[string, memo]
+	memos *memos
 	loads singleflight.Group
-}
-
-// memo is what this process knows of a tenant.
-type memo struct {
-	document Document
-	until    time.Duration // on the clock; then the cache is looked into again
 }
 
 // New makes a Source. It asks nobody before it is asked.
@@ -90,13 +84,13 @@ func New(c Config) (*Source, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	memos, err := lru.New[string, memo](maxTenants)
+	memos, err := newMemos()
 	if err != nil {
 		return nil, fmt.Errorf("limitsource: %w", err)
 	}
 	s := &Source{
 		config: c, fetch: newFetcher(c.URL, c.Token, c.Timeout), origin: originOf(c.URL),
-		places: make(chan struct{}, maxFetches), memos: memos, noticed: -quietFor,
+		places: make(chan struct{}, maxFetches), firsts: make(chan struct{}, maxFirst), memos: memos, noticed: -quietFor,
 	}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -129,31 +123,28 @@ func (s *Source) begin() bool {
 	return true
 }
 
-// Of is what is known of a tenant. Only who asks first about one waits, at most for
-// ctx, the steps in the cache and one question, be it another process's; later ones
-// are answered from memory while that is renewed. If nothing can be learnt, the
-// Document is zero.
+// Of is what is known of a tenant. Only who asks first about one waits, for ctx and
+// the Timeout at most; what is learnt afterwards is there for later ones. They are
+// answered from memory while that is renewed. If nothing can be learnt, or too many
+// ask first at once, the Document is zero.
 func (s *Source) Of(ctx context.Context, tenant string) Document {
-	known, ok := s.memos.Get(tenant)
+	known, ok := s.memos.get(tenant)
 	if ok && s.config.Clock() < known.until {
 		return known.document
 	}
 	if ok {
 		s.keep(tenant, memoFor) // so that one request of many begins a load
-	}
-	loaded := s.loads.DoChan(tenant, func() (any, error) {
-		if !s.begin() {
-			return s.keep(tenant, retryAfter), nil
-		}
-		defer s.tasks.Done()
-		return s.load(tenant), nil
-	})
-	if ok {
+		s.loads.DoChan(tenant, func() (any, error) { return s.load(tenant), nil })
 		return known.document
 	}
+	loaded := s.loads.DoChan(tenant, func() (any, error) { return s.loadFirst(tenant), nil })
+	end := time.NewTimer(s.config.Timeout)
+	defer end.Stop()
 	select {
 	case result := <-loaded:
 		return result.Val.(Document)
+	case <-end.C:
+		return s.keep(tenant, memoFor) // so that no other waits for the same
 	case <-ctx.Done():
 		return Document{}
 	}
@@ -161,14 +152,13 @@ func (s *Source) Of(ctx context.Context, tenant string) Document {
 
 // remember keeps d for a while, and answers it.
 func (s *Source) remember(tenant string, d Document, lasts time.Duration) Document {
-	s.memos.Add(tenant, memo{document: d, until: s.config.Clock() + lasts})
+	s.memos.set(tenant, d, s.config.Clock()+lasts)
 	return d
 }
 
 // keep makes what is known, be it nothing, last for a while longer.
 func (s *Source) keep(tenant string, lasts time.Duration) Document {
-	known, _ := s.memos.Peek(tenant)
-	return s.remember(tenant, known.document, lasts)
+	return s.memos.keep(tenant, s.config.Clock()+lasts)
 }
 
 // failed hears of a question without a usable answer. An outage of the source is one

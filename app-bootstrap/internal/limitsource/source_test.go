@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,17 +30,12 @@ func TestOf_aRefreshKeepsNobodyWaiting(t *testing.T) {
 	r := newRig(t)
 	s := r.replica()
 	r.wantTenant(s, 600)
-	release := make(chan struct{})
-	r.does(func(w http.ResponseWriter, _ *http.Request) {
-		<-release
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"tenant": 700}`))
-	})
+	release := r.holds(`{"tenant": 700}`)
 	r.pass(ttl)
 	for range 10 { // while the source is being asked
 		r.wantTenant(s, 600)
 	}
-	close(release)
+	release()
 	r.eventually(s, 700)
 	if got := r.questions(); got != 2 {
 		t.Errorf("the source was asked %d times, want 2", got)
@@ -54,22 +48,15 @@ func TestOf_oneOfManyReplicasAsks(t *testing.T) {
 	for range 20 {
 		replicas = append(replicas, r.replica())
 	}
-	release := make(chan struct{})
-	r.does(func(w http.ResponseWriter, _ *http.Request) {
-		<-release
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"tenant": 600}`))
-	})
+	release := r.holds(`{"tenant": 600}`)
 	var all sync.WaitGroup
 	for _, s := range replicas {
 		for range 5 {
 			all.Go(func() { s.Of(t.Context(), "acme") })
 		}
 	}
-	for r.count(limitsource.Waived) < int64(len(replicas)-1) { // the others have been told that one asks
-		time.Sleep(time.Millisecond)
-	}
-	close(release)
+	r.awaitCount(limitsource.Waived, int64(len(replicas)-1)) // the others have been told that one asks
+	release()
 	all.Wait()
 	r.pass(time.Second)
 	for _, s := range replicas {
@@ -154,9 +141,7 @@ func TestOf_aDeadCacheCostsNoRequestAndNoFlood(t *testing.T) {
 
 func TestOf_aSlowSourceCostsAFirstRequestItsTimeoutAlone(t *testing.T) {
 	r := newRig(t)
-	release := make(chan struct{})
-	r.does(func(http.ResponseWriter, *http.Request) { <-release })
-	t.Cleanup(func() { close(release) })
+	r.holds(`{"tenant": 600}`)
 	c := r.config()
 	c.Timeout = 20 * time.Millisecond
 	s := r.open(c)
@@ -170,9 +155,7 @@ func TestOf_aSlowSourceCostsAFirstRequestItsTimeoutAlone(t *testing.T) {
 
 func TestOf_aCallerMayLeave(t *testing.T) {
 	r := newRig(t)
-	release := make(chan struct{})
-	r.does(func(http.ResponseWriter, *http.Request) { <-release })
-	defer close(release)
+	r.holds(`{"tenant": 600}`)
 	s := r.replica()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -183,20 +166,17 @@ func TestOf_aCallerMayLeave(t *testing.T) {
 
 func TestOf_questionsAreBounded(t *testing.T) {
 	r := newRig(t)
-	release := make(chan struct{})
-	r.does(func(http.ResponseWriter, *http.Request) { <-release })
+	release := r.holds(`{"tenant": 600}`)
 	s := r.replica()
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() { s.Of(t.Context(), strings.Repeat("x", i+1)) })
 	}
-	for r.count(limitsource.Waived) < 200-16 {
-		time.Sleep(time.Millisecond)
-	}
+	r.awaitCount(limitsource.Waived, 200-16)
 	if got := r.questions(); got > 16 {
 		t.Errorf("%d questions were under way at once, want 16 at most", got)
 	}
-	close(release)
+	release()
 	all.Wait()
 }
 
@@ -217,21 +197,14 @@ func TestOf_aCacheThatRefusesWritesFreezesNoLimit(t *testing.T) {
 // More tenants than places at once: none is claimed that nobody asks for.
 func TestOf_aCrowdOfNewTenantsIsLearntAsFastAsTheSourceAnswers(t *testing.T) {
 	r := newRig(t)
-	release := make(chan struct{})
-	r.does(func(w http.ResponseWriter, _ *http.Request) {
-		<-release
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"tenant": 600}`))
-	})
+	release := r.holds(`{"tenant": 600}`)
 	s := r.replica()
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() { s.Of(t.Context(), fmt.Sprint("tenant ", i)) })
 	}
-	for r.count(limitsource.Waived) < 200-16 {
-		time.Sleep(time.Millisecond)
-	}
-	close(release)
+	r.awaitCount(limitsource.Waived, 200-16)
+	release()
 	all.Wait()
 	for i := range 200 {
 		r.pass(time.Second / 10) // what nobody asked for is asked for again soon
@@ -279,9 +252,7 @@ func TestClose_endsQuestionsAndAnswersWhatIsKnown(t *testing.T) {
 	r := newRig(t)
 	s := r.replica()
 	r.wantTenant(s, 600)
-	release := make(chan struct{})
-	r.does(func(http.ResponseWriter, *http.Request) { <-release })
-	defer close(release)
+	r.holds(`{"tenant": 600}`)
 	r.pass(ttl)
 	r.wantTenant(s, 600) // begins a question
 	s.Close()

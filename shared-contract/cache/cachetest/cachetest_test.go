@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +89,18 @@ func hit(r cache.Reading) (cache.Hit, bool) {
 	return found, ok
 }
 
+// compareThenPut replaces in two steps, so that others come in between.
+func compareThenPut(ctx context.Context, c *memory.Cache, k cache.Key, observed cache.Token, e cache.Entry) cache.Writing {
+	if k.IsZero() || e.IsZero() || ctx.Err() != nil {
+		return c.CompareAndReplace(ctx, k, observed, e)
+	}
+	if h, ok := hit(c.Get(ctx, k)); !ok || h.Token != observed {
+		return c.CompareAndReplace(ctx, k, cache.Token{}, e)
+	}
+	time.Sleep(time.Millisecond)
+	return c.Put(ctx, k, e)
+}
+
 var faults = map[string]func(c *memory.Cache) cache.CachePort{
 	"put if absent looks, then puts": func(c *memory.Cache) cache.CachePort {
 		return broken{Cache: c, absent: func(ctx context.Context, k cache.Key, e cache.Entry) cache.Writing {
@@ -100,15 +113,26 @@ var faults = map[string]func(c *memory.Cache) cache.CachePort{
 	},
 	"replace compares, then puts": func(c *memory.Cache) cache.CachePort {
 		return broken{Cache: c, replace: func(ctx context.Context, k cache.Key, observed cache.Token, e cache.Entry) cache.Writing {
-			if k.IsZero() || e.IsZero() || ctx.Err() != nil {
-				return c.CompareAndReplace(ctx, k, observed, e)
-			}
-			if h, ok := hit(c.Get(ctx, k)); !ok || h.Token != observed {
-				return c.CompareAndReplace(ctx, k, cache.Token{}, e)
-			}
-			time.Sleep(time.Millisecond)
-			return c.Put(ctx, k, e)
+			return compareThenPut(ctx, c, k, observed, e)
 		}}
+	},
+	"replace does not notice a delete meanwhile": func(c *memory.Cache) cache.CachePort {
+		var mu sync.Mutex // of all writes but deletes
+		alone := func(write func() cache.Writing) cache.Writing {
+			mu.Lock()
+			defer mu.Unlock()
+			return write()
+		}
+		return broken{Cache: c,
+			put: func(ctx context.Context, k cache.Key, e cache.Entry) cache.Writing {
+				return alone(func() cache.Writing { return c.Put(ctx, k, e) })
+			},
+			absent: func(ctx context.Context, k cache.Key, e cache.Entry) cache.Writing {
+				return alone(func() cache.Writing { return c.PutIfAbsent(ctx, k, e) })
+			},
+			replace: func(ctx context.Context, k cache.Key, observed cache.Token, e cache.Entry) cache.Writing {
+				return alone(func() cache.Writing { return compareThenPut(ctx, c, k, observed, e) })
+			}}
 	},
 	"replace compares values": func(c *memory.Cache) cache.CachePort {
 		values := map[cache.Token]string{}

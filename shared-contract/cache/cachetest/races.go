@@ -3,6 +3,7 @@ package cachetest
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/edgelimit/edgelimit/shared-contract/cache"
@@ -140,5 +141,46 @@ func replacesAtOnce(s scene) {
 		observed := s.wantHit(k, value).Token
 		value = s.storedAtOnce(func(e cache.Entry) cache.Writing { return s.replace(k, observed, e) })
 		s.wantHit(k, value)
+	}
+}
+
+// A delete comes between the replaces of a writer who goes on from each to the next:
+// none brings the entry back, and what is put if absent then stays.
+func deletesAmidReplaces(s scene) {
+	const rounds = 20
+	k := s.key()
+	for range rounds {
+		first := s.wantStored(s.put(k, s.entry("old", long)))
+		begun := make(chan struct{})
+		var deleted atomic.Bool
+		var all sync.WaitGroup
+		all.Go(func() { s.replaceOn(k, first, begun, &deleted) })
+		<-begun
+		s.wantStored(s.delete(k))
+		deleted.Store(true)
+		token := s.wantStored(s.putIfAbsent(k, s.entry("new", long)))
+		all.Wait()
+		if hit := s.wantHit(k, "new"); hit.Token != token {
+			s.Errorf("got token %x, want %x of the write after the delete", hit.Token.Bytes(), token.Bytes())
+		}
+		s.wantStored(s.delete(k))
+	}
+}
+
+// replaceOn replaces, each time by the token of its last write, until that is a
+// conflict. Begun is closed once it has stored.
+func (s scene) replaceOn(k cache.Key, token cache.Token, begun chan<- struct{}, deleted *atomic.Bool) {
+	s.Helper()
+	begin := sync.OnceFunc(func() { close(begun) })
+	defer begin()
+	for {
+		late := deleted.Load()
+		w := s.replace(k, token, s.entry("old", long))
+		if late || writingName(w) != "stored" {
+			s.wantConflict(w)
+			return
+		}
+		token = tokenOf(w)
+		begin()
 	}
 }

@@ -54,6 +54,7 @@ var checks = []check{
 	{"a writer replaces by the token of its own write", replacesOwnWrite},
 	{"a hundred writers at once replace by one token: one stores, round after round", replacesAtOnce},
 	{"delete leaves nothing, whatever was there", deletes},
+	{"a delete amid replaces is for good: none brings the entry back, and put if absent then stores", deletesAmidReplaces},
 	{"a zero key or entry is Unavailable REQUEST and changes nothing", refusesZeros},
 	{"a context without a deadline is Unavailable DEADLINE and changes nothing", refusesNoDeadline},
 	{"a context that has ended is Unavailable DEADLINE and changes nothing", refusesEnded},
