@@ -47,8 +47,8 @@ type Config struct {
 	// AdmissionWait is not used.
 	OneBudget bool
 
-	// MaxInFlight is how many commands are at Redis at once, and therefore the
-	// most connections; one more watches health.
+	// MaxInFlight is how many calls are at Redis at once, and therefore the most
+	// connections. Calls share connections, so few are needed; one more watches health.
 	MaxInFlight int
 
 	// AdmissionWait is how long a caller waits for a place in flight; 0 does not

@@ -7,6 +7,7 @@
 // has passed the version and rights check of this client.
 //
 // Read config.go for what a client needs, dispatch.go for the path of one call,
-// pool.go for who may call, connection.go for the bytes, monitor.go for health, and
-// cluster.go for a Redis Cluster, which is one client a master.
+// pool.go for who may call, lane.go and group.go for how calls share a connection,
+// monitor.go for health, and cluster.go for a Redis Cluster, which is one client a
+// master.
 package coordination

@@ -1,9 +1,7 @@
 package coordination
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/executor"
@@ -120,49 +118,4 @@ func runAsking(cn *connection, j *job) (usable bool) {
 	sender := callSender{connection: cn, terms: j.terms}
 	j.result = resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.keys(), j.call.Args))
 	return j.result.Err == nil && !j.result.IsReadOnly()
-}
-
-// interruptedBy makes the end of ctx interrupt the reads of w until the function that
-// it returns is called.
-func (w *wire) interruptedBy(ctx context.Context) (unhook func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.interrupt, w.hooked = false, w.hooked+1
-	hooked := w.hooked
-	stop := context.AfterFunc(ctx, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.hooked == hooked {
-			w.interrupt = true
-			_ = w.Conn.SetReadDeadline(time.Unix(1, 0))
-		}
-	})
-	return func() {
-		if !stop() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.hooked++
-		}
-	}
-}
-
-// interrupted tells whether a read ended because of the ctx, and not of the wire. It
-// is then as if the read had not been.
-func (w *wire) interrupted() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.interrupt || !w.timedOut() || !time.Now().Before(w.until) {
-		return false
-	}
-	w.failed = nil
-	w.hooked++
-	return true
-}
-
-// resume lets reads go on to the end that begin gave them.
-func (w *wire) resume() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.interrupt = false
-	_ = w.Conn.SetReadDeadline(w.until)
 }
