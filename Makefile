@@ -3,7 +3,7 @@ export GOWORK := off
 
 MODULES  := shared-contract adapter-outbound-cache-redis adapter-inbound-web app-bootstrap
 EXAMPLES := shared-contract/examples/importing-service adapter-outbound-cache-redis/examples/guarded-service
-TOOLS    := scripts/mutate scripts/drill
+TOOLS    := scripts/mutate scripts/drill bench
 ALL      := $(MODULES) $(EXAMPLES) $(TOOLS)
 
 STATICCHECK_VERSION := v0.8.2
@@ -19,7 +19,7 @@ PART ?= -1
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test e2e walk cluster lint fuzz mutate drill release-check tidy ci
+.PHONY: help run build test e2e walk cluster lint fuzz mutate bench drill release-check tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ fuzz: ## every fuzz target, FUZZRUNS inputs each (500000)
 
 mutate: ## break programs, certainty and limiters one line at a time; the tests must notice each
 	@server=$$(scripts/redis-server) && cd scripts/mutate && EDGELIMIT_REDIS_SERVER=$$server go run . -part $(PART)
+
+bench: ## this and its peers side by side, about ten minutes: writes docs/evidence/performance.md
+	@server=$$(scripts/redis-server) && cd bench && EDGELIMIT_REDIS_SERVER=$$server go run .
 
 drill: ## kill Redis under load, bring it back, count: writes docs/evidence/outage-drill.md
 	@scripts/outage-drill.sh

@@ -1,0 +1,7 @@
+// Command bench measures the limiters of this repository against other projects'
+// on one throwaway Redis, judges the figures by the bars that are set, and writes
+// docs/evidence/performance.md.
+//
+// The one rule that matters: what is compared ran in the same rounds. Read on in
+// internal/race for how, in internal/contender for who.
+package main

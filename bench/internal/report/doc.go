@@ -1,0 +1,2 @@
+// Package report writes what was found as a page.
+package report

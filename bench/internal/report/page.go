@@ -1,0 +1,82 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/edgelimit/edgelimit/bench/internal/finding"
+)
+
+// Page is a report.
+type Page struct {
+	Date    string
+	Command string // what runs it again
+	Redis   string // version
+	Machine string
+	Load    string // of the machine before the run
+	Rounds  int
+	Slice   time.Duration
+	finding.Findings
+}
+
+// Text is the page, in Markdown.
+func (p Page) Text() string {
+	var b strings.Builder
+	b.WriteString(opening)
+	table(&b, []string{"the run", ""}, [][]string{
+		{"date", p.Date},
+		{"command", "`" + p.Command + "`"},
+		{"redis", p.Redis},
+		{"machine", p.Machine},
+		{"load average before", p.Load},
+		{"rounds", strconv.Itoa(p.Rounds)},
+		{"slice", p.Slice.String()},
+	})
+	p.bars(&b)
+	p.decisions(&b)
+	p.growth(&b)
+	p.memory(&b)
+	p.dual(&b)
+	p.gateway(&b)
+	p.wrong(&b)
+	b.WriteString(method)
+	return b.String()
+}
+
+const opening = `# Performance
+
+The report of a run, written by ` + "`make bench`" + ` and by nobody else. Absolute figures are of this machine at this time; the
+ratios are of the same rounds, and carry further.
+
+`
+
+const method = `
+## How it is measured
+
+One redis-server that keeps nothing on disk, on loopback, beside the callers on the same machine. Every caller decides in a
+closed loop, cost 1, over the subjects in a pseudo-random walk that is the same in every run. A race goes in rounds: in each,
+every contender runs one slice, and each round begins with another one. A figure is the median over the rounds; a ratio is of
+two medians of the same race. Before its race each contender has decided once for every subject and run a slice that does not
+count. Garbage is collected before each slice.
+
+- **p50**, **p99**: from asking to the answer, by the caller's clock. **allocs**: heap allocations of the whole process, by
+  the decision. **CPU**: microseconds of user and system time of the Redis process. **commands**: those that Redis ran, the
+  ones within scripts included. **trips**: reads of a socket that brought Redis something.
+- Edgelimit is asked through the port that ` + "`redislimit.Open`" + ` gives, with 512 places in flight as the gateway has by default.
+  The port demands a deadline: each caller makes one ctx with a deadline of an hour, where the gateway makes one a request.
+  The peers need none and have none. The command timeout and the admission wait are seconds, so that a slow moment is a figure.
+- Peers have their own defaults. Those on go-redis have its default pool of ten connections by GOMAXPROCS, each a client of its own.
+- rueidislimiter is not measured itself. A counter program of its kind stands in for it (INCRBY, PEXPIRE on the first), through
+  rueidis with rueidis' own pipelining. It counts on the client's windows, charges what it denies, and reads no server time.
+- The floors decide nothing: a program of TIME, HMGET and HSET of eight fields, PEXPIRE and seven integers back, through
+  go-redis, one command a call, and through its AutoPipeline as it comes.
+- Allowed: limits that nobody reaches. Denied: limits of 1 in a day, used up before.
+- Memory: used_memory that all the subjects took, each asked about once, divided by them, with keys of one length and a TTL.
+  The limit is 1,000.
+- The dual layer is asked for 5,000 users in 50 tenants, limits 20 and 100, against a tenant's call and then a
+  user's, which are both made whatever the first one says. With the long window nearly all is denied, with the short one most
+  is allowed.
+- Gateway: wrk with 32 connections, one thread; the two gateways and the upstream, a process each, stand ready the whole time. The policy is a
+  token bucket that nobody drains, the client is one address.
+`

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// table writes a Markdown table whose first column is words and whose others are
+// figures.
+func table(b *strings.Builder, head []string, rows [][]string) {
+	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	line(head)
+	rule := "|---" + strings.Repeat("|--:", len(head)-1) + "|\n"
+	if len(head) == 2 {
+		rule = "|---|---|\n"
+	}
+	b.WriteString(rule)
+	for _, row := range rows {
+		line(row)
+	}
+}
+
+// figure is v with that many decimals, or a dash if it was not measured.
+func figure(v float64, decimals int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "-"
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// thousands is a rate, rounded to a whole number, with its digits in groups.
+func thousands(v float64) string {
+	digits := figure(v, 0)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}
+
+func times(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%.2fx", v)
+}

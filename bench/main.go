@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/edgelimit/edgelimit/bench/internal/report"
+	"github.com/edgelimit/edgelimit/bench/internal/web"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := start(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// start is this program, or the upstream that it starts as a program of its own.
+func start(ctx context.Context, args []string) error {
+	if len(args) == 1 && args[0] == web.UpstreamArgument {
+		return web.ServeUpstream(ctx, os.Stdout)
+	}
+	return run(ctx, args)
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	root := flags.String("root", "..", "the repository")
+	file := flags.String("report", "", "the page to write; a whole run writes docs/evidence/performance.md, any other none")
+	quick := flags.Bool("quick", false, "fewer and shorter rounds, no million subjects; not evidence")
+	rounds := flags.Int("rounds", full.rounds, "rounds of a race")
+	slice := flags.Duration("slice", full.slice, "how long a contender runs in a round")
+	only := flags.String("only", "", "measure only contenders whose name contains this; gateway is one")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("what is %q?", flags.Arg(0))
+	}
+	p := full
+	if *quick {
+		p = short
+	}
+	flags.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "rounds":
+			p.rounds = *rounds
+		case "slice":
+			p.slice = *slice
+		}
+	})
+	if p.rounds < 1 || p.slice < time.Millisecond {
+		return errors.New("rounds must be 1 or more, and slice 1ms or more")
+	}
+	p.only, p.root = *only, *root
+	if *file == "" && *only == "" && !*quick {
+		*file = *root + "/docs/evidence/performance.md"
+	}
+	page, err := p.page(ctx, args)
+	if err != nil {
+		return err
+	}
+	return publish(page, *file)
+}
+
+// publish prints the page, and writes it if it has a file.
+func publish(page report.Page, file string) error {
+	text := page.Text()
+	fmt.Print(text)
+	if file == "" {
+		return nil
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}
+
+// command is what runs the same again.
+func command(args []string) string {
+	if len(args) == 0 {
+		return "make bench"
+	}
+	return "cd bench && go run . " + strings.Join(args, " ")
+}
