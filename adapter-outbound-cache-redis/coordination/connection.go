@@ -22,8 +22,9 @@ type connection struct {
 	wire   *wire
 	client *redis.Client
 
-	work   chan struct{} // there is something for its goroutine; closed when the pool drops the connection
-	idleAt time.Time     // owned by the pool
+	work    chan struct{} // there is something for its goroutine; closed when the pool drops the connection
+	idleAt  time.Time     // owned by the pool, as takenAt
+	takenAt time.Time
 
 	// The pool owns the rest while the connection is idle, who runs its calls while it
 	// is busy: its goroutine, or a caller alone.

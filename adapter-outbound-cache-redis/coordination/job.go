@@ -25,7 +25,7 @@ type job struct {
 	// The pool's lock guards the rest.
 	inLine        bool
 	before, after *job
-	stalled       bool // it has waited long
+	stalled       bool // it is first in line, and somebody has waited long
 }
 
 var jobs = sync.Pool{New: func() any {

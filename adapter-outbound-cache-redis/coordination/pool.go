@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type pool struct {
 
 	mu       sync.Mutex
 	idle     []*connection // the last one in is the first one out
+	busy     []*connection // in the order in which they were taken
 	line     line          // calls that wait for a connection, in order of arrival
 	inFlight int           // calls that connections hold
 	opened   int           // idle and busy connections
@@ -90,6 +92,8 @@ func (p *pool) take() *connection {
 	last := len(p.idle) - 1
 	cn := p.idle[last]
 	p.idle = p.idle[:last]
+	cn.takenAt = time.Now()
+	p.busy = append(p.busy, cn)
 	for p.line.first != nil && p.inFlight < p.size && len(cn.group) < longestGroup {
 		j := p.line.first
 		p.line.remove(j)
@@ -103,8 +107,10 @@ func (p *pool) take() *connection {
 func (p *pool) hurry(j *job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	j.stalled = true
-	p.serveLine()
+	if j.inLine {
+		p.line.first.stalled = true
+		p.serveLine()
+	}
 }
 
 // leave takes j out of line and says why it waited in vain; nil if a connection has
@@ -131,10 +137,14 @@ func (p *pool) serveLine() {
 	p.dialForLine()
 }
 
-// due tells whether one more connection is to serve the line.
+// due tells whether one more connection is to serve the line. One that has been busy
+// for long is none of the lanes.
 func (p *pool) due() bool {
 	first := p.line.first
-	return first != nil && p.inFlight < p.size && (p.opened-len(p.idle) < lanes || first.stalled)
+	if first == nil || p.inFlight >= p.size {
+		return false
+	}
+	return first.stalled || len(p.busy) < lanes || time.Since(p.busy[len(p.busy)-lanes].takenAt) > stallAfter
 }
 
 // refuse ends the wait of the first in line; it answers false if nobody is.
@@ -255,6 +265,7 @@ func (p *pool) drop(cn *connection) {
 func (p *pool) release(cn *connection, usable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.busy = slices.DeleteFunc(p.busy, func(other *connection) bool { return other == cn })
 	p.inFlight -= len(cn.group)
 	clear(cn.group)
 	cn.group = cn.group[:0]

@@ -108,7 +108,7 @@ func plansFor(policies []ratelimit.Policy, keys key.Builder) (map[string]*plan, 
 			keys: keys.Series("rate", p.ID(), "state",
 				p.ID(), strconv.FormatInt(p.Revision(), 10), string(p.Algorithm().Name())),
 			args:  argsOf(p),
-			batch: &coordination.Batch{Program: program.RateBatch, Shared: program.PolicyArgs(p)},
+			batch: batchOf(p),
 		}
 	}
 	if len(policies) == 0 {
@@ -155,6 +155,16 @@ func nameOf(req ratelimit.Request) string {
 		return ""
 	}
 	return req.PolicyID
+}
+
+// batchOf is how evaluations under p run together; nil if they do not. On Redis 7.0
+// the life of a key can end amid a program, whose clock stands still: what a state
+// lives on after its window must be far longer than a batch takes.
+func batchOf(p ratelimit.Policy) *coordination.Batch {
+	if p.CleanupGrace() < time.Second {
+		return nil
+	}
+	return &coordination.Batch{Program: program.RateBatch, Shared: program.PolicyArgs(p)}
 }
 
 // argsOf are the arguments of an evaluation under p, by its cost.
