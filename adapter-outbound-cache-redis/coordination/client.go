@@ -54,6 +54,7 @@ type Client struct {
 	probing   atomic.Bool // the breaker is half-open
 	doubted   atomic.Bool // an answer puts version, rights or password in doubt
 	verified  atomic.Bool // version and rights have passed once
+	apart     atomic.Bool // the server has slots: no batches
 	verifying sync.Mutex
 	health    atomic.Pointer[Health]
 	attempted chan struct{} // closed after the first attempt to connect

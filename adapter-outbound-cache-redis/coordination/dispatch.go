@@ -15,7 +15,7 @@ type Call struct {
 	Args    []string  // nobody changes them while the call lives
 
 	// Batch, if set, lets the call run together with others of the same Batch. It is
-	// not used on a cluster, whose keys are in many slots.
+	// not used on a server that has slots, as the keys are of many.
 	Batch *Batch
 
 	// asking lets a cluster's node run it on a slot that is still coming to it.

@@ -3,6 +3,7 @@ package coordination
 import (
 	"bytes"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
@@ -215,21 +216,45 @@ func (c *command) settle() (usable bool) {
 	return usable
 }
 
-// keepUnknown leaves in the group the calls whose program the server does not know,
-// to be sent by its source while their terms leave time for it. It answers false if
-// there are none.
-func (g *group) keepUnknown() bool {
+// unrun tells whether a call's reply proves that it did not run for the form in which
+// it was sent: by the digest of a program that the server does not know, or in a batch
+// of keys of several slots, on a server that has slots.
+func (c *command) unrun(j *job) bool {
+	code := codeOf(j.result)
+	return code == "NOSCRIPT" || code == "CROSSSLOT" && len(c.jobs) > 1
+}
+
+// unsend makes the calls that did not run ones that were not sent.
+func (g *group) unsend() {
+	for i := range g.commands {
+		c := &g.commands[i]
+		for _, j := range c.jobs {
+			if c.unrun(j) {
+				j.result = resultOf(nil, errBroken)
+			}
+		}
+	}
+}
+
+// keepUnrun leaves in the group the calls that did not run, to be sent by their
+// source, and those of several slots one by one, while their terms leave time for it.
+// It answers false if there are none.
+func (g *group) keepUnrun(apart *atomic.Bool) bool {
 	again := group{bySource: true}
 	for i := range g.commands {
-		for _, j := range g.commands[i].jobs {
-			if codeOf(j.result) != "NOSCRIPT" {
+		c := &g.commands[i]
+		for _, j := range c.jobs {
+			if !c.unrun(j) {
 				continue
+			}
+			if codeOf(j.result) == "CROSSSLOT" {
+				apart.Store(true)
 			}
 			if !j.terms.leaveTime(j.ctx) {
 				j.result = certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
 				continue
 			}
-			again.add(j, len(g.commands[i].jobs) > 1)
+			again.add(j, len(c.jobs) > 1 && !apart.Load())
 		}
 	}
 	if len(again.commands) == 0 {

@@ -23,7 +23,7 @@ func (c *Client) serve(cn *connection) {
 		}
 		for !over {
 			cn.sent.receive(cn.wire)
-			usable, over = cn.advance()
+			usable, over = c.advance(cn)
 		}
 		ended = append(ended[:0], cn.group...)
 		// The places are free before the callers hear of it, so that one caller after
@@ -48,7 +48,7 @@ func (c *Client) alone(cn *connection, j *job) certainty.Result {
 			cn.work <- struct{}{}
 			return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: j.ctx.Err()}
 		}
-		usable, over = cn.advance()
+		usable, over = c.advance(cn)
 	}
 	unhook()
 	result := j.result
@@ -63,32 +63,42 @@ var errBroken = &sendError{err: errors.New("the connection broke before the call
 // prepare sends the calls that cn holds and that are still due. It is over if there
 // is no reply to wait for; then cn may be used again or not.
 func (c *Client) prepare(cn *connection) (usable, over bool) {
+	usable = c.askAll(cn)
 	g := &cn.sent
 	g.clear()
-	usable = true
 	for _, j := range cn.group {
 		switch {
-		case !j.taken.CompareAndSwap(false, true): // its caller has left
+		case j.call.asking || !j.taken.CompareAndSwap(false, true): // run, or its caller has left
 		case !j.terms.leaveTime(j.ctx):
 			j.result = certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
-		case !j.call.asking:
-			g.add(j, !c.config.node)
-		case usable:
-			usable = runAsking(cn, j)
+		case !usable:
+			j.result = resultOf(nil, errBroken)
 		default:
-			j.result = certainty.Result{Fate: certainty.Refused, Refusal: certainty.Unreachable, Err: errBroken}
+			g.add(j, !c.config.node && !c.apart.Load())
 		}
 	}
 	if len(g.commands) == 0 {
 		return usable, true
 	}
-	if !usable {
-		for i := range g.commands {
-			g.commands[i].each(certainty.Result{Fate: certainty.Refused, Refusal: certainty.Unreachable, Err: errBroken})
-		}
-		return false, true
-	}
 	return cn.write()
+}
+
+// askAll runs the calls that cn holds on slots that are still coming to the node, one
+// by one and before the others, whom they would keep from being sent in time.
+func (c *Client) askAll(cn *connection) (usable bool) {
+	usable = true
+	for _, j := range cn.group {
+		switch {
+		case !j.call.asking || !j.taken.CompareAndSwap(false, true):
+		case !usable:
+			j.result = resultOf(nil, errBroken)
+		default:
+			sender := callSender{connection: cn, terms: j.terms}
+			j.result = resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.keys(), j.call.Args))
+			usable = j.result.Err == nil && !j.result.IsReadOnly()
+		}
+	}
+	return usable
 }
 
 // write sends the group. It is over, and cn of no more use, if that failed.
@@ -103,19 +113,20 @@ func (cn *connection) write() (usable, over bool) {
 	return true, false
 }
 
-// advance settles the group after its replies have come, or failed to, and sends by
-// their source the programs that the server does not know.
-func (cn *connection) advance() (usable, over bool) {
-	usable = cn.sent.settle(cn.wire)
-	if usable && !cn.sent.bySource && cn.sent.keepUnknown() {
+// advance settles the group after its replies have come, or failed to, and sends what
+// the server could not run in that form.
+func (c *Client) advance(cn *connection) (usable, over bool) {
+	g := &cn.sent
+	usable = g.settle(cn.wire)
+	if g.bySource {
+		return usable, true
+	}
+	if !usable {
+		g.unsend()
+		return false, true
+	}
+	if g.keepUnrun(&c.apart) {
 		return cn.write()
 	}
-	return usable, true
-}
-
-// runAsking runs a call on a slot that is still coming to the node, by itself.
-func runAsking(cn *connection, j *job) (usable bool) {
-	sender := callSender{connection: cn, terms: j.terms}
-	j.result = resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.keys(), j.call.Args))
-	return j.result.Err == nil && !j.result.IsReadOnly()
+	return true, true
 }

@@ -11,14 +11,14 @@ import (
 // nothing.
 type peek struct {
 	socket syscall.RawConn
-	look   func(fd uintptr) bool // made once
+	look   func(fd uintptr) // made once
 	one    [1]byte
 	found  error
 }
 
 func (p *peek) at(socket syscall.Conn) {
 	p.socket, _ = socket.SyscallConn()
-	p.look = func(fd uintptr) bool {
+	p.look = func(fd uintptr) {
 		n, _, err := syscall.Recvfrom(int(fd), p.one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		switch {
 		case n > 0:
@@ -30,7 +30,6 @@ func (p *peek) at(socket syscall.Conn) {
 		default:
 			p.found = err
 		}
-		return true
 	}
 }
 
@@ -44,7 +43,8 @@ func (w *wire) quiet() error {
 	if w.peek.socket == nil {
 		return nil
 	}
-	if err := w.peek.socket.Read(w.peek.look); err != nil {
+	// Not Read, which the deadline of the last command would end.
+	if err := w.peek.socket.Control(w.peek.look); err != nil {
 		return err
 	}
 	return w.peek.found

@@ -25,6 +25,35 @@ func TestPool_growsToItsBoundForThoseWhoWaitLong(t *testing.T) {
 	}
 }
 
+// A connection that was idle for longer than a command may take, or whose last caller
+// left, serves on.
+func TestPool_idleConnectionsServeOn(t *testing.T) {
+	const short = 50 * time.Millisecond
+	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
+		c.Redis.CommandTimeout, c.Redis.DialTimeout, c.Redis.MaxInFlight = short, 2*short, 8
+		c.Redis.BreakerFailures = 1 << 30 // the machine may be slow
+	})
+	dials := r.link.Dials()
+	for range 4 {
+		<-time.After(3 * short) // idle
+		gone, leave := context.WithTimeout(t.Context(), callerDeadline)
+		r.link.Fault("EVALSHA", 1, redistest.Delay(short/2))
+		sent := r.link.Forwarded("EVALSHA")
+		go func() {
+			r.eventually("send", func() bool { return r.link.Forwarded("EVALSHA") > sent })
+			leave()
+		}()
+		r.evaluateIn(gone, "token-bucket", subject(), 1)
+		<-time.After(3 * short)
+		if got := say(r.evaluate("token-bucket", subject(), 1)); got != allowed(policyLimit-1) && got != "indeterminate" {
+			t.Errorf("got %s", got)
+		}
+	}
+	if got := r.link.Dials() - dials; got > 2 {
+		t.Errorf("%d dials of a pool that was warm, want none but what a slow machine costs", got)
+	}
+}
+
 // Connections that stand still keep in line nobody who comes after.
 func TestPool_aStalledConnectionHoldsUpNobodyElse(t *testing.T) {
 	const callers, slow = 30, 4 * time.Second
