@@ -34,10 +34,21 @@ type command struct {
 const (
 	roomPerDecision = 128 // bytes that a usual reply fits
 	mostPerDecision = 512 // and an error of one decision of a batch
+	mostKept        = 64 << 10
 )
 
-// clear forgets the calls of before.
-func (g *group) clear() { g.commands, g.bySource = g.commands[:0], false }
+// forget lets go of the calls that have ended, and of what only a large group needs.
+func (g *group) forget() {
+	for i := range g.commands {
+		c := &g.commands[i]
+		clear(c.jobs)
+		c.raw = nil
+	}
+	g.commands, g.bySource, g.in = g.commands[:0], false, nil
+	if cap(g.out) > mostKept {
+		g.out = nil
+	}
+}
 
 // add takes in a call, by a command of its own or together with the others of its
 // Batch.
@@ -174,18 +185,23 @@ func (g *group) fill(w *wire) error {
 // answers false if the connection must not be used again.
 func (g *group) settle(w *wire) (usable bool) {
 	usable = g.err == nil && g.read == len(g.in)
+	echo := false // one connection that breaks is one event, however many calls it held
 	for i := range g.commands {
 		c := &g.commands[i]
 		if i < g.answered {
 			usable = c.settle() && usable
 			continue
 		}
-		c.each(resultOf(nil, &sendError{
+		broken := resultOf(nil, &sendError{
 			written:    w.written && (c.from == 0 || c.from < w.sent),
 			timedOut:   w.timedOut(),
 			unreadable: i == g.answered && w.written && w.failed == nil,
 			err:        g.err,
-		}))
+		})
+		for _, j := range c.jobs {
+			broken.Echo = echo
+			j.result, echo = broken, true
+		}
 	}
 	return usable
 }

@@ -21,6 +21,7 @@ type job struct {
 	// taken is set by the connection before it sends, or by the caller who leaves
 	// before that: whoever is first.
 	taken atomic.Bool
+	echo  bool // written before taken: others of its group are sent before it
 
 	// The pool's lock guards the rest.
 	inLine        bool
@@ -118,6 +119,6 @@ func (c *Client) leave(j *job) (certainty.Result, bool) {
 	case unsent:
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Overloaded, Err: errBusy.err}, true
 	default:
-		return certainty.Result{Fate: certainty.Unanswered, CallerLeft: gone != nil, TimedOut: gone == nil, Err: gone}, true
+		return certainty.Result{Fate: certainty.Unanswered, CallerLeft: gone != nil, TimedOut: gone == nil, Echo: j.echo, Err: gone}, true
 	}
 }

@@ -25,6 +25,7 @@ func (c *Client) serve(cn *connection) {
 			cn.sent.receive(cn.wire)
 			usable, over = c.advance(cn)
 		}
+		cn.sent.forget()
 		ended = append(ended[:0], cn.group...)
 		// The places are free before the callers hear of it, so that one caller after
 		// another needs one connection.
@@ -32,6 +33,7 @@ func (c *Client) serve(cn *connection) {
 		for _, j := range ended {
 			j.done <- j.result // from here on j is its caller's
 		}
+		clear(ended)
 	}
 }
 
@@ -51,6 +53,7 @@ func (c *Client) alone(cn *connection, j *job) certainty.Result {
 		usable, over = c.advance(cn)
 	}
 	unhook()
+	cn.sent.forget()
 	result := j.result
 	c.pool.release(cn, usable)
 	j.free()
@@ -63,42 +66,30 @@ var errBroken = &sendError{err: errors.New("the connection broke before the call
 // prepare sends the calls that cn holds and that are still due. It is over if there
 // is no reply to wait for; then cn may be used again or not.
 func (c *Client) prepare(cn *connection) (usable, over bool) {
-	usable = c.askAll(cn)
 	g := &cn.sent
-	g.clear()
 	for _, j := range cn.group {
+		j.echo = len(g.commands) > 0
 		switch {
-		case j.call.asking || !j.taken.CompareAndSwap(false, true): // run, or its caller has left
+		case !j.taken.CompareAndSwap(false, true): // its caller has left
 		case !j.terms.leaveTime(j.ctx):
 			j.result = certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: errShortDeadline}
-		case !usable:
-			j.result = resultOf(nil, errBroken)
+		case j.call.asking: // it has no company
+			return runAsking(cn, j), true
 		default:
 			g.add(j, !c.config.node && !c.apart.Load())
 		}
 	}
 	if len(g.commands) == 0 {
-		return usable, true
+		return true, true
 	}
 	return cn.write()
 }
 
-// askAll runs the calls that cn holds on slots that are still coming to the node, one
-// by one and before the others, whom they would keep from being sent in time.
-func (c *Client) askAll(cn *connection) (usable bool) {
-	usable = true
-	for _, j := range cn.group {
-		switch {
-		case !j.call.asking || !j.taken.CompareAndSwap(false, true):
-		case !usable:
-			j.result = resultOf(nil, errBroken)
-		default:
-			sender := callSender{connection: cn, terms: j.terms}
-			j.result = resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.keys(), j.call.Args))
-			usable = j.result.Err == nil && !j.result.IsReadOnly()
-		}
-	}
-	return usable
+// runAsking runs a call on a slot that is still coming to the node.
+func runAsking(cn *connection, j *job) (usable bool) {
+	sender := callSender{connection: cn, terms: j.terms}
+	j.result = resultOf(executor.Structured(j.ctx, sender, j.call.Program, j.call.keys(), j.call.Args))
+	return j.result.Err == nil && !j.result.IsReadOnly()
 }
 
 // write sends the group. It is over, and cn of no more use, if that failed.

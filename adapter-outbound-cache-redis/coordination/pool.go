@@ -31,7 +31,7 @@ func (r *refusal) standing() bool {
 }
 
 var (
-	errBusy    = &refusal{certainty.Overloaded, errors.New("every place in flight is taken")}
+	errBusy    = &refusal{certainty.Overloaded, errors.New("no connection took the call in time")}
 	errDialing = &refusal{certainty.Dialing, errors.New("a connection is still being opened")}
 	errClosed  = &refusal{certainty.Unreachable, errors.New("the coordination client is closed")}
 )
@@ -62,7 +62,7 @@ type pool struct {
 
 const (
 	lanes        = 2                     // connections that are busy at once, if none stalls
-	longestGroup = 128                   // calls
+	longestGroup = 128                   // calls; fewer if that leaves too few places to others
 	stallAfter   = 10 * time.Millisecond // in line, or half of a shorter wait
 )
 
@@ -94,14 +94,23 @@ func (p *pool) take() *connection {
 	p.idle = p.idle[:last]
 	cn.takenAt = time.Now()
 	p.busy = append(p.busy, cn)
-	for p.line.first != nil && p.inFlight < p.size && len(cn.group) < longestGroup {
+	for p.line.first != nil && p.inFlight < p.size && len(cn.group) < p.groupSize() {
 		j := p.line.first
+		if j.call.asking && len(cn.group) > 0 {
+			break
+		}
 		p.line.remove(j)
 		p.inFlight++
 		cn.group = append(cn.group, j)
+		if j.call.asking { // it goes by itself
+			break
+		}
 	}
 	return cn
 }
+
+// groupSize bounds a group, so that a connection that stalls leaves places to others.
+func (p *pool) groupSize() int { return min(longestGroup, max(1, p.size/(2*lanes))) }
 
 // hurry has a call that has waited long served by one more connection.
 func (p *pool) hurry(j *job) {
@@ -122,7 +131,7 @@ func (p *pool) leave(j *job) *refusal {
 		return nil
 	}
 	p.line.remove(j)
-	if p.inFlight < p.size && p.dialing > 0 {
+	if p.inFlight < p.size && (p.dialing > 0 || p.opened < p.size && len(p.idle) == 0) {
 		return errDialing
 	}
 	return errBusy

@@ -81,6 +81,23 @@ func TestDenialCache_keepsNoDenialByAClampedClock(t *testing.T) {
 	}
 }
 
+// A denial that took its whole age to come is over when it is there.
+func TestDenialCache_countsTheAgeFromTheQuestion(t *testing.T) {
+	const age = 500 * time.Millisecond
+	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
+		c.DenialCache = redislimit.DenialCache{MaxEntries: 100, MaxAge: age}
+		c.Redis.CommandTimeout = 5 * time.Second
+	})
+	who := subject()
+	r.expect("fixed-window", who, policyLimit, allowed(0))
+	r.link.Fault("EVALSHA", 1, redistest.Delay(age))
+	for range 2 {
+		if d := r.decision("fixed-window", who, 1); d.Allowed || d.Source != ratelimit.GlobalRedis {
+			t.Errorf("got %+v, want a denial of Redis", d)
+		}
+	}
+}
+
 func TestDenialCache_admitsWhenRedisDoes(t *testing.T) {
 	soon := policyOf(t, "soon", ratelimit.TokenBucket{Capacity: 1, RefillTokens: 1, RefillPeriod: 300 * time.Millisecond})
 	r := newRig(t, redistest.Start(t), keepDenials, func(c *redislimit.Config) { c.Policies = []ratelimit.Policy{soon} })

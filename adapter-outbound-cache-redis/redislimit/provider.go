@@ -134,7 +134,7 @@ func (p *Provider) Evaluate(ctx context.Context, req ratelimit.Request) ratelimi
 // keeps what it denies. Who may not ask gets no answer from memory either.
 func (p *Provider) evaluateOnce(ctx context.Context, plan *plan, req ratelimit.Request) ratelimit.Outcome {
 	question := denial.Key{
-		PolicyID: req.PolicyID, Revision: plan.policy.Revision(), SubjectDigest: req.SubjectDigest, Cost: req.Cost,
+		PolicyID: plan.policy.ID(), Revision: plan.policy.Revision(), SubjectDigest: req.SubjectDigest, Cost: req.Cost,
 	}
 	if _, finite := ctx.Deadline(); finite && ctx.Err() == nil && !p.closed.Load() {
 		if d, known := p.denials.Lookup(question); known {
@@ -143,10 +143,12 @@ func (p *Provider) evaluateOnce(ctx context.Context, plan *plan, req ratelimit.R
 	}
 	sent := p.denials.Now()
 	result := p.dispatcher.Dispatch(ctx, plan.call(req))
-	if d, exact := certainty.ExactDenial(plan.policy, result); exact {
-		p.denials.Store(question, d, sent, p.denials.Now())
+	received := p.denials.Now()
+	outcome, exact := certainty.Read(plan.policy, result)
+	if exact {
+		p.denials.Store(question, decisionIn(outcome), sent, received)
 	}
-	return certainty.Outcome(plan.policy, result)
+	return outcome
 }
 
 // nameOf is the policy id that req gives, if it has the form of one.
@@ -195,6 +197,14 @@ func (p *Provider) Budget() time.Duration { return p.connection.Budget() }
 // Connection is the provider's connection, to a server or a cluster, for health and
 // figures.
 func (p *Provider) Connection() coordination.Endpoint { return p.connection }
+
+// decisionIn is the decision of an outcome, if it has one.
+func decisionIn(o ratelimit.Outcome) ratelimit.Decision {
+	return ratelimit.Match(o, func(e ratelimit.Evaluated) ratelimit.Decision { return e.Decision },
+		func(ratelimit.Unavailable) ratelimit.Decision { return ratelimit.Decision{} },
+		func(ratelimit.Indeterminate) ratelimit.Decision { return ratelimit.Decision{} },
+		func(ratelimit.Incompatible) ratelimit.Decision { return ratelimit.Decision{} })
+}
 
 // Close ends the connection; evaluations in flight run to their end, later ones
 // are Unavailable. It may be called more than once.

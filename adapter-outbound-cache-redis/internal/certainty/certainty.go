@@ -43,6 +43,7 @@ type Result struct {
 	Refusal    Refusal // when Refused
 	Raw        []byte  // when Answered; nil when the reply could not be read
 	TimedOut   bool    // when Unanswered: the fixed command timeout passed
+	Echo       bool    // when Unanswered: another call of the same connection tells of it
 	CallerLeft bool    // the caller did not wait for the end, or left the line for a connection
 	Err        error   // the cause, for operators only; may be nil
 }
@@ -88,27 +89,21 @@ func OfServerError(code string) Refusal {
 
 // Outcome is the outcome of r under p.
 func Outcome(p ratelimit.Policy, r Result) ratelimit.Outcome {
+	outcome, _ := Read(p, r)
+	return outcome
+}
+
+// Read is the outcome of r under p, and whether it is a decision by a clock that was
+// not clamped: only then its retry-after is exact.
+func Read(p ratelimit.Policy, r Result) (outcome ratelimit.Outcome, exact bool) {
 	switch r.Fate {
 	case Refused:
-		return refused(p, r.Refusal)
+		return refused(p, r.Refusal), false
 	case Answered:
 		return answered(p, r.Raw)
 	default:
-		return ratelimit.Indeterminate{PolicyID: p.ID()}.Outcome()
+		return ratelimit.Indeterminate{PolicyID: p.ID()}.Outcome(), false
 	}
-}
-
-// ExactDenial is r's decision if it denies by a clock that was not clamped: then its
-// retry-after is exact.
-func ExactDenial(p ratelimit.Policy, r Result) (ratelimit.Decision, bool) {
-	if r.Fate != Answered {
-		return ratelimit.Decision{}, false
-	}
-	said, err := reply.Decode(r.Raw, p.Limit())
-	if err != nil || said.Status != model.Denied || said.EffectiveNowMillis != said.ServerNowMillis {
-		return ratelimit.Decision{}, false
-	}
-	return decisionOf(p, said), true
 }
 
 func refused(p ratelimit.Policy, refusal Refusal) ratelimit.Outcome {
@@ -119,25 +114,25 @@ func refused(p ratelimit.Policy, refusal Refusal) ratelimit.Outcome {
 	return ratelimit.Unavailable{PolicyID: p.ID(), Category: category}.Outcome()
 }
 
-func answered(p ratelimit.Policy, raw []byte) ratelimit.Outcome {
+func answered(p ratelimit.Policy, raw []byte) (outcome ratelimit.Outcome, exact bool) {
 	if failed, ok := reply.AsServerError(raw); ok {
-		return refused(p, OfServerError(failed.Code))
+		return refused(p, OfServerError(failed.Code)), false
 	}
 	r, err := reply.Decode(raw, p.Limit())
 	if err != nil {
-		return incompatible(p, ratelimit.IncompatibleReply)
+		return incompatible(p, ratelimit.IncompatibleReply), false
 	}
 	switch r.Status {
 	case model.Allowed, model.Denied:
-		return ratelimit.Evaluated{Decision: decisionOf(p, r)}.Outcome()
+		return ratelimit.Evaluated{Decision: decisionOf(p, r)}.Outcome(), r.EffectiveNowMillis == r.ServerNowMillis
 	case model.ClockUnsafe:
 		return ratelimit.Unavailable{
 			PolicyID: p.ID(), RetryAfter: ratelimit.Span(r.RetryAfterMillis), Category: ratelimit.UnavailableClock,
-		}.Outcome()
+		}.Outcome(), false
 	case model.StateIncompatible:
-		return incompatible(p, ratelimit.IncompatibleState)
+		return incompatible(p, ratelimit.IncompatibleState), false
 	default:
-		return incompatible(p, ratelimit.IncompatibleProgram)
+		return incompatible(p, ratelimit.IncompatibleProgram), false
 	}
 }
 

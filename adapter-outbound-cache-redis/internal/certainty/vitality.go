@@ -16,6 +16,8 @@ const (
 // waited for, overload and a broken connection tell nothing.
 func (r Result) Vitality() Vitality {
 	switch {
+	case r.Echo:
+		return Silent
 	case r.Fate == Answered:
 		return Alive
 	case r.Fate == Refused && r.Refusal == Unreachable:
@@ -46,7 +48,7 @@ func (r Result) IsReadOnly() bool {
 func (r Result) Outage() Vitality {
 	failed, refused := reply.AsServerError(r.Raw)
 	switch {
-	case r.Fate == Refused && r.Refusal == Deadline, r.CallerLeft, refused && failed.Code == "TRYAGAIN":
+	case r.Fate == Refused && r.Refusal == Deadline, r.CallerLeft, r.Echo, refused && failed.Code == "TRYAGAIN":
 		return Silent
 	case r.Fate == Answered && (!refused || OfServerError(failed.Code) == Program):
 		return Alive

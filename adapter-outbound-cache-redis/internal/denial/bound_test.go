@@ -45,8 +45,26 @@ func TestStore_makesRoomForTheLatest(t *testing.T) {
 	}
 }
 
-// TestStore_countsWhatIsOverAndStoredAgain keeps a full cache turning: what ends is
-// dropped when it is asked for, and comes back in another place.
+// A question that is denied time and again takes one place.
+func TestStore_oneQuestionTakesNoPlaceOfAnother(t *testing.T) {
+	clock := &hand{}
+	c := cache(t, 2, 10*time.Second, clock.now)
+	keys := subjects(2)
+	c.Store(keys[0], denied(keys[0], 9*time.Second), 0, 0)
+	for range 500 {
+		c.Store(keys[1], denied(keys[1], 5*ms), clock.at, clock.at)
+		clock.at += 10 * ms
+		if _, hit := c.Lookup(keys[1]); hit {
+			t.Fatal("a denial is repeated after its end")
+		}
+	}
+	if _, hit := c.Lookup(keys[0]); !hit {
+		t.Error("a denial that lasts has made room for one that came again and again")
+	}
+}
+
+// TestStore_countsWhatIsOverAndStoredAgain keeps a full cache turning: what has ended
+// comes back.
 func TestStore_countsWhatIsOverAndStoredAgain(t *testing.T) {
 	clock := &hand{}
 	const room = 8

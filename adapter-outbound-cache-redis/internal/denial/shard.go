@@ -12,9 +12,8 @@ const (
 	minShardEntries = 256 // fewer would fill unevenly
 )
 
-// shard is a part of the denials. One that is stored when there is no room takes the
-// place of the one stored the longest ago: all live about as long, so that one is
-// the nearest to its end.
+// shard is a part of the denials, each in a place of its question. A new question
+// that finds no room takes the place that was taken the longest ago.
 type shard struct {
 	mu    sync.Mutex
 	slots map[Key]int32 // where in the ring each denial is
@@ -55,9 +54,7 @@ func (s *shard) lookup(k Key, clock func() time.Duration) (ratelimit.Decision, b
 	}
 	e := &s.ring[slot]
 	now := clock()
-	if now >= e.end {
-		delete(s.slots, k)
-		*e = entry{}
+	if now >= e.end { // its place waits for the next denial of the same
 		return ratelimit.Decision{}, false
 	}
 	return e.at(now), true

@@ -45,7 +45,7 @@ func (c connectionCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
 	gauge(connectionsDesc, float64(stats.Idle), "idle")
-	gauge(connectionsDesc, float64(stats.InFlight), "in-flight")
+	gauge(connectionsDesc, float64(stats.Open-stats.Idle), "in-flight")
 	gauge(connectionsDesc, float64(stats.Dialing), "dialing")
 	gauge(waitingDesc, float64(stats.Waiting))
 	gauge(readyDesc, one(c.connection.Health().Ready))

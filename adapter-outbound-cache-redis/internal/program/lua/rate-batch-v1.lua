@@ -7,8 +7,7 @@
 -- Returns an array of what that program returns, one a key, with the error of a
 -- decision that failed in its place. An error instead of the array is from before
 -- the first decision.
--- State: that of the algorithm's program. While a window lasts, the end of its key's
--- life stays the instant that its first decision set.
+-- State: that of the algorithm's program.
 local keys = #KEYS
 local fixed = #ARGV - keys
 local schema = ARGV[1]
@@ -72,14 +71,14 @@ local function fixed_window()
   return limit, function(key, cost)
     local found, observed, consumed = read(key, 3, 'consumed')
     if found == nil then return refuse('STATE_INCOMPATIBLE') end
-    local effective, ordinal, counted, lives = now, present, 0, false
+    local effective, ordinal, counted = now, present, 0
     if found then
       observed, consumed = number(observed, 0, MAX), number(consumed, 0, limit)
       if not (observed and consumed) then return refuse('STATE_INCOMPATIBLE') end
       if observed - now > regression then return clock_unsafe(observed, regression, limit) end
       local last = divide(observed, window)
       if now < observed then effective, ordinal = observed, last end
-      if last == ordinal then counted, lives = consumed, true end
+      if last == ordinal then counted = consumed end
     end
 
     local reset = (ordinal + 1) * window
@@ -91,7 +90,7 @@ local function fixed_window()
     else
       call('HSET', key, 'schema', schema, 'observed', instant(effective), 'consumed', digits(counted + cost))
     end
-    if not lives then call('PEXPIRE', key, span(reset - now + grace)) end
+    call('PEXPIRE', key, span(reset - now + grace))
     return {'ALLOWED', now, effective, limit, limit - counted - cost, 0, reset}
   end
 end
@@ -109,7 +108,7 @@ local function sliding_counter()
   return limit, function(key, cost)
     local found, observed, before, within = read(key, 4, 'previous', 'current')
     if found == nil then return refuse('STATE_INCOMPATIBLE') end
-    local effective, ordinal, elapsed, previous, current, lives = now, present, passed, 0, 0, false
+    local effective, ordinal, elapsed, previous, current = now, present, passed, 0, 0
     if found then
       observed, before, within = number(observed, 0, MAX), number(before, 0, limit), number(within, 0, limit)
       if not (observed and before and within) then return refuse('STATE_INCOMPATIBLE') end
@@ -117,7 +116,7 @@ local function sliding_counter()
       local last, into = divide(observed, window)
       if now < observed then effective, ordinal, elapsed = observed, last, into end
       if last == ordinal then
-        previous, current, lives = before, within, true
+        previous, current = before, within
       elseif last == ordinal - 1 then
         previous = within
       end
@@ -145,7 +144,7 @@ local function sliding_counter()
       call('HSET', key, 'schema', schema, 'observed', instant(effective),
         'previous', count(previous), 'current', digits(current + cost))
     end
-    if not lives then call('PEXPIRE', key, span(reset - now + grace)) end
+    call('PEXPIRE', key, span(reset - now + grace))
     return {'ALLOWED', now, effective, limit, limit - used - cost, 0, reset}
   end
 end
@@ -231,7 +230,7 @@ for i = 1, keys do
     local made, decision = pcall(decide, KEYS[i], cost)
     if not made then
       if type(decision) ~= 'table' then decision = {err = decision} end
-      if find(decision.err, '^WRONGTYPE') then decision = refuse('STATE_INCOMPATIBLE') end
+      if find(decision.err or '', '^WRONGTYPE') then decision = refuse('STATE_INCOMPATIBLE') end
     end
     decisions[i] = decision
   end
