@@ -13,8 +13,10 @@ import (
 
 // FailOpenConfig is when a FailOpen stops asking, and who is told.
 type FailOpenConfig struct {
-	// Failures in a row open the breaker; then one call per ProbeEvery tries again.
-	// Both are above 0.
+	// Failures in a row open the breaker. ProbeEvery later one call at a time tries
+	// again: one that the cache serves closes it, one that fails opens it anew, and
+	// after one that says nothing about the cache the next may try at once. Both are
+	// above 0.
 	Failures   int
 	ProbeEvery time.Duration
 

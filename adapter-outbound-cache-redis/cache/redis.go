@@ -51,11 +51,13 @@ func (r *Redis) Close() error { return r.client.Close() }
 
 // RunID is what the server calls its present run, or "" if it does not tell. It
 // tells servers apart that have several names. The error is of a server that did not
-// answer.
+// answer, or not to this client: it may tell later.
 func (r *Redis) RunID(ctx context.Context) (string, error) {
 	text, err := r.client.Info(ctx, "server").Result()
-	var refused redis.Error
-	if err != nil && !errors.As(err, &refused) {
+	if redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "unknown command") {
+		return "", nil
+	}
+	if err != nil {
 		return "", fmt.Errorf("ask the cache's server for its run id: %w", err)
 	}
 	for line := range strings.SplitSeq(text, "\r\n") {
@@ -66,12 +68,16 @@ func (r *Redis) RunID(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Get implements [contract.CachePort].
+// looks are how many are taken at an entry that others replace meanwhile.
+const looks = 3
+
+// Get implements [contract.CachePort]. An entry that is replaced during every look is
+// a miss.
 func (r *Redis) Get(ctx context.Context, k contract.Key) contract.Reading {
 	if cause, refused := refuse(ctx, k.IsZero()); refused {
 		return contract.Unavailable{Cause: cause}.Reading()
 	}
-	for {
+	for range looks {
 		seen, err := r.look(ctx, r.keyOf(k))
 		if err != nil {
 			return contract.Unavailable{Cause: causeOf(err)}.Reading()
@@ -80,6 +86,7 @@ func (r *Redis) Get(ctx context.Context, k contract.Key) contract.Reading {
 			return seen.reading()
 		}
 	}
+	return contract.Miss{}.Reading() // no fault of the server's, so no failure
 }
 
 // look asks in one pipeline and not in a transaction, which a server that is full

@@ -177,3 +177,44 @@ func TestOpen_saysAllThatCannotWork(t *testing.T) {
 		}
 	}
 }
+
+// Only a server that will never tell does not tell: what else it refuses may pass.
+func TestRunID_isUnknownOrNotYetKnown(t *testing.T) {
+	for _, row := range []struct {
+		sentence string
+		spoil    func(r *rig)
+		want     string // of the id, or "error"
+	}{
+		{"a server that tells", func(*rig) {}, "an id"},
+		{"a right that is missing", func(r *rig) {
+			r.server.Do(r.T, "ACL", "SETUSER", "cache", "on", ">pw", "~*", "+@all", "-info")
+			r.config.Username, r.config.Password = "cache", "pw"
+		}, "none"},
+		{"a command that is unknown", func(r *rig) {
+			r.link.Fault("INFO", 1, redistest.Replace([]byte("-ERR unknown command 'info', with args beginning with: 'server'\r\n")))
+		}, "none"},
+		{"a server that is full", func(r *rig) {
+			r.link.Fault("INFO", 1, redistest.Replace([]byte("-ERR max number of clients reached\r\n")))
+		}, "error"},
+		{"a server that loads", func(r *rig) {
+			r.link.Fault("INFO", 1, redistest.Replace([]byte("-LOADING Redis is loading the dataset in memory\r\n")))
+		}, "error"},
+		{"a password that is wrong", func(r *rig) { r.config.Username, r.config.Password = "nobody", "wrong" }, "error"},
+		{"a server that is away", func(r *rig) { r.link.Refuse() }, "error"},
+	} {
+		t.Run(row.sentence, func(t *testing.T) {
+			r := newRig(t)
+			row.spoil(r)
+			got := "an id"
+			switch id, err := open(t, r.config).RunID(within(t)); {
+			case err != nil:
+				got = "error"
+			case id == "":
+				got = "none"
+			}
+			if got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
+			}
+		})
+	}
+}

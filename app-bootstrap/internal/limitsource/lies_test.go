@@ -141,7 +141,7 @@ func TestFetch_whatIsNoAnswerTeachesNothing(t *testing.T) {
 				r.wantTenant(s, -1)
 			}
 			r.says(`{"tenant": 600}`)
-			r.pass(10 * time.Second)
+			r.pass(claim)
 			r.eventually(s, 600)
 			r.does(answer)
 			r.pass(ttl)

@@ -8,13 +8,15 @@ import (
 )
 
 const (
-	maxTenants = 2048     // known to this process at once
-	maxMemory  = 16 << 20 // bytes, about, of what is known of them
+	maxMemory  = 16 << 20             // bytes, about, of what is known of tenants
+	maxTenants = maxMemory / memoSize // known to this process at once: more than have room
+	memoSize   = 256                  // bytes, about, of a memo beside its ids
 )
 
 // memo is what this process knows of a tenant.
 type memo struct {
 	document Document
+	own      bool          // the source's answer to this process, which the cache would not take
 	until    time.Duration // on the clock; then the cache is looked into again
 }
 
@@ -45,10 +47,17 @@ func (m *memos) has(tenant string) bool {
 	return m.known.Contains(tenant)
 }
 
-func (m *memos) set(tenant string, d Document, until time.Duration) {
+func (m *memos) hasOwn(tenant string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.put(tenant, memo{document: d, until: until})
+	known, _ := m.known.Peek(tenant)
+	return known.own
+}
+
+func (m *memos) set(tenant string, made memo) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(tenant, made)
 }
 
 // keep makes what is known of a tenant, be it nothing, last until then at least, and
@@ -73,7 +82,7 @@ func (m *memos) put(tenant string, made memo) {
 
 // sizeOf is about what a memo takes: 64 bytes go for each id's place in a map.
 func sizeOf(tenant string, d Document) int {
-	const memoSize, idSize = 256, 64
+	const idSize = 64
 	size := memoSize + len(tenant)
 	for _, limits := range []map[string]Limit{d.Users, d.Keys} {
 		for id := range limits {

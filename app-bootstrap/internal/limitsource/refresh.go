@@ -10,8 +10,8 @@ import (
 // What the cache holds of a tenant ends staleFor after the document's own TTL: it is
 // fresh while more than staleFor is left, by the cache's clock. An empty value is a
 // claim: somebody is asking. Who replaces a document with itself and a little more
-// time has claimed to renew it. Both claims end by themselves, so nothing needs to be
-// given back.
+// time has claimed to renew it. Both claims end by themselves, after claimFor, so
+// nothing needs to be given back.
 
 // loadFirst is load for a tenant of whom nothing is known. Whoever invents tenants
 // has only so many looked for at once; the others leave no trace.
@@ -55,11 +55,20 @@ func (s *Source) found(tenant string, key cache.Key, hit cache.Hit) Document {
 		return s.remember(tenant, document, memoFor)
 	}
 	if err == nil {
-		document = s.remember(tenant, document, memoFor)
+		document = s.older(tenant, document)
 		s.renew(tenant, key, hit)
 		return document
 	}
 	return s.ask(tenant, s.over(key, hit.Token))
+}
+
+// older takes a document that is stale, unless this process has learnt of a later one
+// that the cache would not take.
+func (s *Source) older(tenant string, d Document) Document {
+	if s.memos.hasOwn(tenant) {
+		return s.keep(tenant, memoFor)
+	}
+	return s.remember(tenant, d, memoFor)
 }
 
 // renew asks anew without keeping anybody waiting. Of all processes that find the
@@ -75,7 +84,7 @@ func (s *Source) renew(tenant string, key cache.Key, hit cache.Hit) {
 	go func() {
 		defer s.tasks.Done()
 		defer s.leave()
-		cache.MatchWriting(s.replace(key, hit.Token, hit.Value, staleFor+retryAfter),
+		cache.MatchWriting(s.replace(key, hit.Token, hit.Value, staleFor+s.claimFor()),
 			func(claim cache.Stored) Document { return s.learn(tenant, s.over(key, claim.Token)) },
 			func(cache.Conflict) Document { s.config.Observer(Waived); return Document{} },
 			func(cache.Unavailable) Document { return s.learn(tenant, nil) }) // it can be read, and not written
@@ -104,13 +113,19 @@ func (s *Source) first(tenant string, key cache.Key) Document {
 }
 
 func (s *Source) claim(key cache.Key) cache.Writing {
-	entry, err := cache.NewEntry(nil, retryAfter)
+	entry, err := cache.NewEntry(nil, s.claimFor())
 	if err != nil {
 		return cache.Writing{}
 	}
 	ctx, cancel := s.within()
 	defer cancel()
 	return s.config.Cache.PutIfAbsent(ctx, key, entry)
+}
+
+// claimFor is how long a claim lasts: no shorter than its own writing, the question and
+// the store of the answer may take.
+func (s *Source) claimFor() time.Duration {
+	return max(retryAfter, (3 * s.config.Timeout).Truncate(time.Millisecond))
 }
 
 func isClaim(h cache.Hit) bool { return len(h.Value) == 0 }
@@ -148,7 +163,7 @@ func (s *Source) await(tenant string, key cache.Key) Document {
 }
 
 // ask is learn, if there is a place for a question.
-func (s *Source) ask(tenant string, store func(Document)) Document {
+func (s *Source) ask(tenant string, store func(Document) cache.Writing) Document {
 	if !s.place() {
 		return s.keep(tenant, memoFor)
 	}
@@ -159,16 +174,20 @@ func (s *Source) ask(tenant string, store func(Document)) Document {
 // learn asks the source and has what it answers stored. What cannot be learnt now is
 // not asked for again for a while; what cannot be stored, this process keeps for the
 // TTL.
-func (s *Source) learn(tenant string, store func(Document)) Document {
+func (s *Source) learn(tenant string, store func(Document) cache.Writing) Document {
 	document, ok := s.question(tenant)
 	if !ok {
 		return s.keep(tenant, retryAfter)
 	}
 	if store == nil {
-		return s.remember(tenant, document, s.config.TTL)
+		return s.own(tenant, document, s.config.TTL)
 	}
-	store(document)
-	return s.remember(tenant, document, memoFor)
+	return cache.MatchWriting(store(document),
+		func(cache.Stored) Document { return s.remember(tenant, document, memoFor) },
+		func(cache.Conflict) Document { return s.remember(tenant, document, memoFor) },
+		func(cache.Unavailable) Document { // what was claimed looks fresh until the claim ends
+			return s.own(tenant, document, max(s.config.TTL, s.claimFor()))
+		})
 }
 
 // place takes one of the places for questions, without waiting for it.
@@ -200,8 +219,10 @@ func (s *Source) question(tenant string) (Document, bool) {
 }
 
 // over stores a document in place of the write that observed is of, for the TTL.
-func (s *Source) over(key cache.Key, observed cache.Token) func(Document) {
-	return func(d Document) { s.replace(key, observed, d.encode(), s.config.TTL+staleFor) }
+func (s *Source) over(key cache.Key, observed cache.Token) func(Document) cache.Writing {
+	return func(d Document) cache.Writing {
+		return s.replace(key, observed, d.encode(), s.config.TTL+staleFor)
+	}
 }
 
 func (s *Source) replace(key cache.Key, observed cache.Token, value []byte, ttl time.Duration) cache.Writing {

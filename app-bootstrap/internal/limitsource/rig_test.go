@@ -22,7 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const ttl = time.Minute
+const (
+	ttl   = time.Minute
+	claim = 30 * time.Second // how long one lasts: three of the rig's timeouts
+)
 
 // rig is a service that keeps limits, a cache that replicas share, and one clock.
 type rig struct {

@@ -152,7 +152,13 @@ func (s *Source) Of(ctx context.Context, tenant string) Document {
 
 // remember keeps d for a while, and answers it.
 func (s *Source) remember(tenant string, d Document, lasts time.Duration) Document {
-	s.memos.set(tenant, d, s.config.Clock()+lasts)
+	s.memos.set(tenant, memo{document: d, until: s.config.Clock() + lasts})
+	return d
+}
+
+// own is remember for what the cache would not take.
+func (s *Source) own(tenant string, d Document, lasts time.Duration) Document {
+	s.memos.set(tenant, memo{document: d, own: true, until: s.config.Clock() + lasts})
 	return d
 }
 
