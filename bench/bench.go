@@ -58,31 +58,26 @@ func (b bench) decisions(ctx context.Context, f *finding.Findings) error {
 	return nil
 }
 
-// grow has two contenders decide by more callers than the others have, and then for
-// ever more subjects.
+// grow has the token bucket and redis_rate decide by more callers than the others
+// have, and then for ever more subjects.
 func (b bench) grow(ctx context.Context, f *finding.Findings) error {
-	if err := b.grown(ctx, &f.Crowd, b.many, b.subjects); err != nil {
+	if err := b.grown(ctx, &f.Crowd, b.many, b.subjects, contender.NewPatient()); err != nil {
 		return err
 	}
+	b.rounds = min(b.rounds, b.few)
 	for _, subjects := range b.growth {
-		if err := b.grown(ctx, &f.Growth, growthCallers, subjects); err != nil {
+		if err := b.grown(ctx, &f.Growth, growthCallers, subjects, contender.NewTokenBucket()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b bench) grown(ctx context.Context, heats *[]finding.Heat, callers, subjects int) error {
-	var two []contender.Contender
-	for _, c := range limiters(contender.Allowed) {
-		if c.Name == contender.TokenBucket || c.Name == contender.RedisRate {
-			two = append(two, c)
-		}
-	}
+func (b bench) grown(ctx context.Context, heats *[]finding.Heat, callers, subjects int, c contender.Contender) error {
 	if err := b.server.Flush(ctx); err != nil {
 		return err
 	}
-	entries, err := b.enter(ctx, b.chosen(two...), subjects)
+	entries, err := b.enter(ctx, b.chosen(c, contender.NewRedisRate(contender.Allowed)), subjects)
 	if err != nil || len(entries) == 0 {
 		return err
 	}

@@ -8,7 +8,7 @@ replace (
 )
 
 require (
-	github.com/edgelimit/edgelimit/adapter-outbound-cache-redis v0.0.0-00010101000000-000000000000
+	github.com/edgelimit/edgelimit/adapter-outbound-cache-redis v0.0.0
 	github.com/edgelimit/edgelimit/shared-contract v0.0.0
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/redis/go-redis/v9 v9.23.0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -88,5 +89,12 @@ func command(args []string) string {
 	if len(args) == 0 {
 		return "make bench"
 	}
-	return "cd bench && go run . " + strings.Join(args, " ")
+	words := []string{"cd bench && go run ."}
+	for _, arg := range args {
+		if strings.ContainsAny(arg, " \"'") {
+			arg = strconv.Quote(arg)
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
 }

@@ -18,24 +18,27 @@ import (
 type plan struct {
 	rounds   int
 	slice    time.Duration
+	few      int           // rounds of the growth of subjects
 	requests time.Duration // of one run of wrk
 	subjects int           // of every race but those of growth
 	kept     int           // subjects whose memory is measured
 	callers  []int         // all contenders
-	many     int           // callers of the two whose growth is shown
-	growth   []int         // subjects of those two
+	many     int           // callers, more than the gateway has places for
+	growth   []int         // subjects
 	only     string
 	root     string
 }
 
 var full = plan{
-	rounds: 7, slice: 600 * time.Millisecond, requests: 2 * time.Second,
-	subjects: 10_000, kept: 100_000, callers: []int{1, 16, 64, 256}, many: 1024, growth: []int{1, 10_000, 100_000, 1_000_000},
+	rounds: 5, slice: 400 * time.Millisecond, few: 3, requests: time.Second,
+	subjects: 10_000, kept: 100_000, callers: []int{1, 16, 64, 256}, many: 1024,
+	growth: []int{1, 1_000, 10_000, 100_000, 1_000_000},
 }
 
 var short = plan{
-	rounds: 3, slice: 100 * time.Millisecond, requests: time.Second,
-	subjects: 10_000, kept: 10_000, callers: []int{1, 16, 64, 256}, many: 1024, growth: []int{1},
+	rounds: 3, slice: 100 * time.Millisecond, few: 3, requests: time.Second,
+	subjects: 10_000, kept: 10_000, callers: []int{1, 16, 64, 256}, many: 1024,
+	growth: []int{1, 1_000},
 }
 
 // growthCallers is how many callers decide while the subjects grow.
@@ -52,7 +55,7 @@ var dualCallers = []int{1, 64}
 // a line here.
 func all() []contender.Contender {
 	return slices.Concat(
-		limiters(contender.Allowed), []contender.Contender{contender.NewBareCounter()}, contender.Floors(),
+		limiters(contender.Allowed), []contender.Contender{contender.NewGroupCommit(), contender.NewBareCounter()}, contender.Floors(),
 		limiters(contender.Denied), []contender.Contender{contender.NewDenialCache()},
 	)
 }
@@ -82,7 +85,7 @@ func (p plan) page(ctx context.Context, args []string) (page report.Page, err er
 		return report.Page{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	page = report.Page{Date: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Command: command(args), Machine: machine(), Load: loadAverage(), Rounds: p.rounds, Slice: p.slice}
+	page = report.Page{Date: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Command: command(args), Machine: machine(), Load: loadAverage(), Rounds: p.rounds, Few: min(p.rounds, p.few), Slice: p.slice}
 	s, err := server.Start(ctx, folder)
 	if err != nil {
 		return report.Page{}, err

@@ -62,13 +62,22 @@ func (r *rig) gather(questions ...question) *group {
 	r.t.Helper()
 	g := &group{rig: r, answers: make([]answer, len(questions))}
 	r.server.Pause(r.t)
-	open := r.provider.Connection().Stats().Open
-	g.occupied = r.occupy(open, func() { r.expect("fixed-window-0", subject(), 1, allowed(policyLimit-1)) })
+	g.occupied = r.standStill(allowed(policyLimit - 1))
 	for i, q := range questions {
 		g.callers.Go(func() { g.answers[i] = r.ask(q) })
 		r.eventually("stand in line", func() bool { return r.provider.Connection().Stats().Waiting == i+1 })
 	}
 	return g
+}
+
+// standStill has a call stand still on each connection of a server that is paused, and
+// answers how to wait for them; each is to hear want.
+func (r *rig) standStill(want string) (wait func()) {
+	r.t.Helper()
+	open, sent := r.provider.Connection().Stats().Open, r.link.Forwarded("EVALSHA")
+	wait = r.occupy(open, func() { r.expect("fixed-window-0", subject(), 1, want) })
+	r.eventually("send them", func() bool { return r.link.Forwarded("EVALSHA") == sent+int64(open) })
+	return wait
 }
 
 // ask times one question.

@@ -301,9 +301,7 @@ func TestGroup_onAFullServerAnswersEachForHimself(t *testing.T) {
 	questions := []question{questionOf("token-bucket-0"), {policy: "token-bucket-0", subject: used, cost: 1}, questionOf("token-bucket-0")}
 	r.do("CONFIG", "SET", "maxmemory", "1")
 	r.server.Pause(t)
-	open := r.provider.Connection().Stats().Open
-	wait := r.occupy(open, func() { r.expect("fixed-window-0", subject(), 1, "unavailable SERVER") })
-	g := &group{rig: r, occupied: wait, answers: make([]answer, len(questions))}
+	g := &group{rig: r, occupied: r.standStill("unavailable SERVER"), answers: make([]answer, len(questions))}
 	for i, q := range questions {
 		g.callers.Go(func() { g.answers[i] = r.ask(q) })
 		r.eventually("stand in line", func() bool { return r.provider.Connection().Stats().Waiting == i+1 })

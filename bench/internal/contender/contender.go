@@ -49,6 +49,10 @@ type Contender struct {
 	Name string
 	Path Path
 
+	// Ages says that what the limiter knows of its subjects grows old, so that it must
+	// meet each of them again before a slice is measured.
+	Ages bool
+
 	// Open connects to the Redis at addr. The names are those of the subjects.
 	Open func(addr string, names []string) (Limiter, error)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/edgelimit/edgelimit/bench/internal/contender"
+	"github.com/edgelimit/edgelimit/bench/internal/load"
 	"github.com/edgelimit/edgelimit/bench/internal/server"
 )
 
@@ -18,7 +19,7 @@ func TestContender_answersItsPath(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	both, twice := contender.Dual(time.Minute)
-	all := append(contender.Floors(), contender.NewBareCounter(), both, twice)
+	all := append(contender.Floors(), contender.NewBareCounter(), contender.NewDenialCache(), contender.NewGroupCommit(), contender.NewPatient(), both, twice)
 	for _, path := range []contender.Path{contender.Allowed, contender.Denied, contender.Mixed} {
 		all = append(all, contender.Edgelimit(path)...)
 		all = append(all, contender.NewRedisRate(path), contender.NewUlule(path), contender.NewThrottled(path))
@@ -37,11 +38,11 @@ func TestContender_answersItsPath(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			decide := limiter.Caller(ctx)
-			if allowed, err := decide(2); err != nil || !allowed {
+			if allowed, err := load.Insist(ctx, decide, 2); err != nil || !allowed {
 				t.Fatalf("the first decision: %v, %v; want allowed", allowed, err)
 			}
 			for range 3 {
-				if allowed, err := decide(2); err != nil || !c.Path.Expects(allowed) {
+				if allowed, err := load.Insist(ctx, decide, 2); err != nil || !c.Path.Expects(allowed) {
 					t.Fatalf("a later decision: %v, %v; want %s", allowed, err, c.Path)
 				}
 			}

@@ -3,6 +3,7 @@ package finding
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/edgelimit/edgelimit/bench/internal/contender"
 	"github.com/edgelimit/edgelimit/bench/internal/race"
@@ -22,19 +23,26 @@ type Bar struct {
 	Got      []float64 // NaN is not measured
 }
 
-// Verdict is met, not met or not measured, of all that there is of Got.
+// Void is in place of a figure for which too many answers were wrong.
+var Void = math.Inf(1)
+
+// IsVoid tells whether a figure is Void.
+func IsVoid(v float64) bool { return math.IsInf(v, 0) }
+
+// Verdict is void if any of Got is, not measured if any of it is that, and else met
+// or not met by all of it.
 func (b Bar) Verdict() string {
-	verdict := "not measured"
-	for _, got := range b.Got {
-		switch {
-		case math.IsNaN(got):
-		case b.AtMost && got > b.Bound, !b.AtMost && got < b.Bound:
-			return "not met"
-		default:
-			verdict = "met"
-		}
+	missed := func(got float64) bool { return b.AtMost && got > b.Bound || !b.AtMost && got < b.Bound }
+	switch {
+	case slices.ContainsFunc(b.Got, IsVoid):
+		return "void"
+	case len(b.Got) == 0, slices.ContainsFunc(b.Got, math.IsNaN):
+		return "not measured"
+	case slices.ContainsFunc(b.Got, missed):
+		return "not met"
+	default:
+		return "met"
 	}
-	return verdict
 }
 
 func perSecond(f race.Figures) float64 { return f.PerSecond }
@@ -67,6 +75,8 @@ func (f Findings) Algorithms() []Bar {
 // Others are the bars of single figures.
 func (f Findings) Others() []Bar {
 	bars := []Bar{
+		{What: "decisions/s with the batch program against group commit alone, 64 callers", Bound: 1.25, Got: f.batched(64)},
+		{What: "decisions/s with the batch program against group commit alone, 256 callers", Bound: 1.25, Got: f.batched(256)},
 		{What: "denials/s by the denial cache, 64 callers", Bound: 1_000_000, Absolute: true, Got: f.remembered(perSecond)},
 		{What: "allocations a denial by it", Bound: 1, AtMost: true, Absolute: true, Got: f.remembered(allocs)},
 		{What: "Redis memory a subject against redis_rate, fixed window", Bound: 1.1, AtMost: true, Got: f.memory(contender.FixedWindow)},
@@ -75,7 +85,7 @@ func (f Findings) Others() []Bar {
 	for _, d := range f.Dual {
 		bars = append(bars, Bar{
 			What:  fmt.Sprintf("dual layer against two calls, window %v, callers %d", d.Window, d.Callers),
-			Bound: 1.7, Got: []float64{d.Both.Figures.PerSecond / d.Twice.Figures.PerSecond},
+			Bound: 1.7, Got: []float64{ratio(measured(d.Both, perSecond), measured(d.Twice, perSecond))},
 		})
 	}
 	return append(bars, Bar{What: "gateway with limiting against without, requests/s", Bound: 0.6, Got: f.gateway()})
@@ -83,13 +93,10 @@ func (f Findings) Others() []Bar {
 
 // ratios are a figure of each algorithm by that of a peer in the same rounds.
 func (f Findings) ratios(callers int, peer string, path contender.Path, figure func(race.Figures) float64) []float64 {
-	theirs, ok := f.decision(callers, peer, path)
+	theirs := f.decision(callers, peer, path, figure)
 	ratios := f.own(callers, path, figure)
 	for i := range ratios {
-		if !ok {
-			ratios[i] = math.NaN()
-		}
-		ratios[i] /= figure(theirs)
+		ratios[i] = ratio(ratios[i], theirs)
 	}
 	return ratios
 }
@@ -98,38 +105,50 @@ func (f Findings) ratios(callers int, peer string, path contender.Path, figure f
 func (f Findings) own(callers int, path contender.Path, figure func(race.Figures) float64) []float64 {
 	own := make([]float64, len(Algorithms))
 	for i, name := range Algorithms {
-		figures, ok := f.decision(callers, name, path)
-		own[i] = figure(figures)
-		if !ok {
-			own[i] = math.NaN()
-		}
+		own[i] = f.decision(callers, name, path, figure)
 	}
 	return own
 }
 
+// batched is what the batch program gains.
+func (f Findings) batched(callers int) []float64 {
+	with := f.decision(callers, contender.TokenBucket, contender.Allowed, perSecond)
+	return []float64{ratio(with, f.decision(callers, contender.GroupCommit, contender.Allowed, perSecond))}
+}
+
 // remembered is a figure of the denial cache.
 func (f Findings) remembered(figure func(race.Figures) float64) []float64 {
-	figures, ok := f.decision(64, contender.DenialCache, contender.Denied)
-	if !ok {
-		return []float64{math.NaN()}
-	}
-	return []float64{figure(figures)}
+	return []float64{f.decision(64, contender.DenialCache, contender.Denied, figure)}
 }
 
 func (f Findings) memory(name string) []float64 {
-	ours, ok := f.bytes(name)
-	theirs, there := f.bytes(contender.RedisRate)
-	if !ok || !there {
-		return []float64{math.NaN()}
-	}
-	return []float64{ours / theirs}
+	return []float64{ratio(f.bytes(name), f.bytes(contender.RedisRate))}
 }
 
 func (f Findings) gateway() []float64 {
-	on, ok := f.requests(web.Limited)
-	off, there := f.requests(web.Unlimited)
-	if !ok || !there {
-		return []float64{math.NaN()}
+	return []float64{ratio(f.requests(web.Limited), f.requests(web.Unlimited))}
+}
+
+// decision is a figure of a contender with that many callers.
+func (f Findings) decision(callers int, name string, path contender.Path, figure func(race.Figures) float64) float64 {
+	result, ok := f.result(callers, name, path)
+	if !ok {
+		return math.NaN()
 	}
-	return []float64{on / off}
+	return measured(result, figure)
+}
+
+func measured(r race.Result, figure func(race.Figures) float64) float64 {
+	if r.Void() {
+		return Void
+	}
+	return figure(r.Figures)
+}
+
+// ratio is void if either figure is.
+func ratio(ours, theirs float64) float64 {
+	if IsVoid(ours) || IsVoid(theirs) {
+		return Void
+	}
+	return ours / theirs
 }

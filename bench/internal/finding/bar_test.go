@@ -22,8 +22,12 @@ func TestBar_verdict(t *testing.T) {
 		{"one does not", finding.Bar{Bound: 2, Got: []float64{2, 1.99, 9}}, "not met"},
 		{"all keep to the most", finding.Bar{Bound: 2, AtMost: true, Got: []float64{2, 0.1}}, "met"},
 		{"one does not keep to it", finding.Bar{Bound: 2, AtMost: true, Got: []float64{2.01, 0.1}}, "not met"},
-		{"one was left out and the other reaches it", finding.Bar{Bound: 2, Got: []float64{nan, 2}}, "met"},
+		{"one was left out and the other reaches it", finding.Bar{Bound: 2, Got: []float64{nan, 2}}, "not measured"},
+		{"one was left out and the other misses it", finding.Bar{Bound: 2, Got: []float64{nan, 1}}, "not measured"},
+		{"one is void and the other reaches it", finding.Bar{Bound: 2, Got: []float64{finding.Void, 2}}, "void"},
+		{"one is void and the other was left out", finding.Bar{Bound: 2, Got: []float64{nan, finding.Void}}, "void"},
 		{"none was measured", finding.Bar{Bound: 2, Got: []float64{nan, nan}}, "not measured"},
+		{"there is none", finding.Bar{Bound: 2}, "not measured"},
 	}
 	for _, row := range rows {
 		if got := row.bar.Verdict(); got != row.want {
@@ -65,8 +69,13 @@ func TestFindings_compareWithinOneRace(t *testing.T) {
 	}
 }
 
-func TestFindings_othersAreRatios(t *testing.T) {
+func TestFindings_othersAreSingleFigures(t *testing.T) {
 	f := finding.Findings{
+		Decisions: []finding.Heat{{Race: race.Race{Callers: 64}, Results: []race.Result{
+			{Name: contender.TokenBucket, Path: contender.Allowed, Figures: race.Figures{PerSecond: 60}},
+			{Name: contender.GroupCommit, Path: contender.Allowed, Figures: race.Figures{PerSecond: 40}},
+			{Name: contender.DenialCache, Path: contender.Denied, Figures: race.Figures{PerSecond: 1_234_567, Allocs: 0.5}},
+		}}},
 		Memory: []footprint.Footprint{{Name: contender.FixedWindow, Bytes: 210}, {Name: contender.RedisRate, Bytes: 200}},
 		Dual: []finding.Dual{{
 			Both:  race.Result{Figures: race.Figures{PerSecond: 20}},
@@ -74,7 +83,7 @@ func TestFindings_othersAreRatios(t *testing.T) {
 		}},
 		Gateway: []web.Result{{Name: web.Unlimited, PerSecond: 100}, {Name: web.Limited, PerSecond: 70}},
 	}
-	want := []float64{math.NaN(), math.NaN(), 1.05, math.NaN(), 2, 0.7}
+	want := []float64{1.5, math.NaN(), 1_234_567, 0.5, 1.05, math.NaN(), 2, 0.7}
 	bars := f.Others()
 	if len(bars) != len(want) {
 		t.Fatalf("%d bars, want %d", len(bars), len(want))
@@ -82,6 +91,38 @@ func TestFindings_othersAreRatios(t *testing.T) {
 	for i, bar := range bars {
 		if got := bar.Got[0]; got != want[i] && !(math.IsNaN(got) && math.IsNaN(want[i])) {
 			t.Errorf("%s: got %v, want %v", bar.What, got, want[i])
+		}
+	}
+}
+
+// TestFindings_aFigureOfManyWrongAnswersIsVoid has one side or the other answer
+// wrongly, in just one case of a thousand or in more.
+func TestFindings_aFigureOfManyWrongAnswersIsVoid(t *testing.T) {
+	rows := []struct {
+		says         string
+		ours, theirs int // wrong of 10,000
+		want         float64
+	}{
+		{"no more than one of a thousand", 10, 10, 2},
+		{"more of ours", 11, 0, finding.Void},
+		{"more of theirs", 0, 11, finding.Void},
+	}
+	for _, row := range rows {
+		ours := race.Result{Name: contender.TokenBucket, Path: contender.Allowed, Decisions: 10_000, Wrong: row.ours, Figures: race.Figures{PerSecond: 20}}
+		theirs := race.Result{Name: contender.GroupCommit, Path: contender.Allowed, Decisions: 10_000, Wrong: row.theirs, Figures: race.Figures{PerSecond: 10}}
+		f := finding.Findings{
+			Decisions: []finding.Heat{{Race: race.Race{Callers: 64}, Results: []race.Result{ours, theirs}}},
+			Dual:      []finding.Dual{{Both: ours, Twice: theirs}},
+			Gateway: []web.Result{
+				{Name: web.Limited, PerSecond: 20, Requests: 10_000, Wrong: row.ours},
+				{Name: web.Unlimited, PerSecond: 10, Requests: 10_000, Wrong: row.theirs},
+			},
+		}
+		bars := f.Others()
+		for _, at := range []int{0, len(bars) - 2, len(bars) - 1} { // the batch, the dual layer, the gateway
+			if got := bars[at].Got[0]; got != row.want {
+				t.Errorf("%s: %s: got %v, want %v", row.says, bars[at].What, got, row.want)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@
 package finding
 
 import (
+	"math"
 	"time"
 
 	"github.com/edgelimit/edgelimit/bench/internal/contender"
@@ -38,39 +39,43 @@ type Dual struct {
 	Both, Twice race.Result
 }
 
-// decision is the figures of a contender with that many callers, if it was measured.
-func (f Findings) decision(callers int, name string, path contender.Path) (race.Figures, bool) {
+// result is that of a contender with that many callers, if it was measured.
+func (f Findings) result(callers int, name string, path contender.Path) (race.Result, bool) {
 	for _, h := range f.Decisions {
 		if h.Callers == callers {
 			return find(h.Results, name, path)
 		}
 	}
-	return race.Figures{}, false
+	return race.Result{}, false
 }
 
-func find(results []race.Result, name string, path contender.Path) (race.Figures, bool) {
+func find(results []race.Result, name string, path contender.Path) (race.Result, bool) {
 	for _, r := range results {
 		if r.Name == name && r.Path == path {
-			return r.Figures, true
+			return r, true
 		}
 	}
-	return race.Figures{}, false
+	return race.Result{}, false
 }
 
-func (f Findings) bytes(name string) (float64, bool) {
+func (f Findings) bytes(name string) float64 {
 	for _, m := range f.Memory {
 		if m.Name == name {
-			return m.Bytes, true
+			return m.Bytes
 		}
 	}
-	return 0, false
+	return math.NaN()
 }
 
-func (f Findings) requests(way string) (float64, bool) {
+func (f Findings) requests(way string) float64 {
 	for _, r := range f.Gateway {
-		if r.Name == way {
-			return r.PerSecond, true
+		switch {
+		case r.Name != way:
+		case r.Void():
+			return Void
+		default:
+			return r.PerSecond
 		}
 	}
-	return 0, false
+	return math.NaN()
 }

@@ -17,6 +17,10 @@ const (
 	fillers    = 64
 	leaveLimit = 10 * time.Second
 	pollEvery  = 10 * time.Millisecond
+
+	// settleEvery is longer than a turn of the server's own cron, in which it frees
+	// what it outgrew.
+	settleEvery = 120 * time.Millisecond
 )
 
 // Footprint is what one subject of a contender takes, its key included.
@@ -53,15 +57,36 @@ func measure(ctx context.Context, s *server.Server, c contender.Contender, names
 	if err := s.Flush(ctx); err != nil {
 		return 0, err
 	}
-	before, err := s.Memory(ctx)
+	before, err := settled(ctx, s)
 	if err != nil {
 		return 0, err
 	}
 	if err := fill(ctx, s, c, names); err != nil {
 		return 0, err
 	}
-	after, err := s.Memory(ctx)
+	after, err := settled(ctx, s)
 	return float64(after-before) / float64(len(names)), err
+}
+
+// settled is the memory in use once it no longer falls: while the server moves its
+// keys to a larger table it holds the smaller one too.
+func settled(ctx context.Context, s *server.Server) (int64, error) {
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	last, err := s.Memory(ctx)
+	for err == nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		var now int64
+		if now, err = s.Memory(ctx); now >= last {
+			break
+		}
+		last = now
+	}
+	return last, err
 }
 
 // fill returns once the contender has gone, so that its connections take no memory.

@@ -111,7 +111,7 @@ func gather(callers []caller) (s Sample) {
 
 var errOther = errors.New("the answer of another path")
 
-// Touch decides once for every subject, whatever the answer.
+// Touch decides once for every subject, whatever the answer. It insists on one.
 func Touch(ctx context.Context, limiter contender.Limiter, subjects, callers int) error {
 	ctx, cancel := context.WithTimeout(ctx, far)
 	defer cancel()
@@ -126,10 +126,31 @@ func Touch(ctx context.Context, limiter contender.Limiter, subjects, callers int
 				if subject >= subjects {
 					return
 				}
-				_, failures[i] = decide(subject)
+				_, failures[i] = Insist(ctx, decide, subject)
 			}
 		})
 	}
 	done.Wait()
 	return errors.Join(failures...)
+}
+
+// attempts, with a pause between them, outlast the breaker that a slow moment opens.
+const (
+	attempts = 100
+	pause    = 20 * time.Millisecond
+)
+
+// Insist asks again for a decision that fails.
+func Insist(ctx context.Context, decide contender.Decide, subject int) (allowed bool, err error) {
+	for range attempts {
+		if allowed, err = decide(subject); err == nil {
+			return allowed, nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return false, err
+		}
+	}
+	return false, err
 }

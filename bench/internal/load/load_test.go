@@ -57,8 +57,44 @@ func TestTouch_asksOnceForEverySubject(t *testing.T) {
 			t.Errorf("subject %d was asked for %d times, want once", n, got)
 		}
 	}
-	broken := errors.New("broken")
-	if err := load.Touch(t.Context(), scripted(func(int) (bool, error) { return false, broken }), 10, 2); !errors.Is(err, broken) {
-		t.Errorf("error %v, want %v", err, broken)
+}
+
+// TestTouch_asksAgainForWhatWasRefused has the first asking of each subject refused, and then a
+// subject who is refused whatever he does.
+func TestTouch_asksAgainForWhatWasRefused(t *testing.T) {
+	asked := make([]atomic.Int32, 10)
+	refused := errors.New("refused")
+	once := scripted(func(n int) (bool, error) {
+		if asked[n].Add(1) == 1 {
+			return false, refused
+		}
+		return false, nil
+	})
+	if err := load.Touch(t.Context(), once, len(asked), 3); err != nil {
+		t.Fatal(err)
+	}
+	for n := range asked {
+		if got := asked[n].Load(); got != 2 {
+			t.Errorf("subject %d was asked for %d times, want twice", n, got)
+		}
+	}
+	if err := load.Touch(t.Context(), scripted(func(int) (bool, error) { return false, refused }), 1, 1); !errors.Is(err, refused) {
+		t.Errorf("error %v of one who is always refused, want %v", err, refused)
+	}
+}
+
+// TestRun_countsTheAllocationsOfDecisionsAlone has callers who allocate once a
+// decision: what they themselves are made of is not in the figure.
+func TestRun_countsTheAllocationsOfDecisionsAlone(t *testing.T) {
+	var kept atomic.Pointer[[64]byte]
+	once := scripted(func(int) (bool, error) { kept.Store(new([64]byte)); return true, nil })
+	l := load.Load{Callers: 256, Subjects: 10, Length: 20 * time.Millisecond, Path: contender.Allowed}
+	s := l.Run(t.Context(), once)
+	if got := float64(s.Allocs) / float64(s.Decisions); got < 1 || got > 1.05 {
+		t.Errorf("%v allocations a decision, want 1", got)
+	}
+	none := scripted(func(int) (bool, error) { return true, nil })
+	if s := l.Run(t.Context(), none); s.Allocs > uint64(l.Callers) {
+		t.Errorf("%d allocations by %d callers who make none, want hardly any", s.Allocs, l.Callers)
 	}
 }

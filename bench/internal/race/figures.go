@@ -4,7 +4,7 @@ import "slices"
 
 // Figures are what a contender did in a slice, or the median of that over rounds.
 type Figures struct {
-	PerSecond float64
+	PerSecond float64 // without those that were wrong
 	P50, P99  float64 // milliseconds
 	Allocs    float64 // per decision, in the process of the callers
 	CPU       float64 // microseconds of the Redis process, per decision

@@ -21,12 +21,20 @@ type Race struct {
 
 // Result is what came of one contender.
 type Result struct {
-	Name    string
-	Path    contender.Path
-	Figures Figures
-	Wrong   int   // decisions that failed or got another answer than the path's
-	Failure error // why one of them failed
+	Name      string
+	Path      contender.Path
+	Figures   Figures
+	Decisions int   // in all rounds
+	Wrong     int   // those that failed or got another answer than the path's
+	Failure   error // why one of them failed
 }
+
+// Void tells that too many answers were wrong for the figures to say anything: a
+// refusal is quick.
+func (r Result) Void() bool { return Void(r.Wrong, r.Decisions) }
+
+// Void tells that more than one in a thousand was wrong.
+func Void(wrong, of int) bool { return wrong*1000 > of }
 
 // warmUp is what an entry runs before the rounds, at most.
 const warmUp = 200 * time.Millisecond
@@ -75,6 +83,7 @@ func (r Race) Run(ctx context.Context, s *server.Server, entries []Entry) ([]Res
 				return nil, err
 			}
 			laps[at] = append(laps[at], figures)
+			results[at].Decisions += sample.Decisions
 			results[at].Wrong += sample.Failed
 			if sample.Failure != nil {
 				results[at].Failure = sample.Failure
@@ -96,6 +105,11 @@ func (r Race) lap(ctx context.Context, s *server.Server, e Entry) (Figures, load
 	if err := ctx.Err(); err != nil {
 		return Figures{}, load.Sample{}, err
 	}
+	if e.Ages {
+		if err := load.Touch(ctx, e.limiter, r.Subjects, touchers); err != nil {
+			return Figures{}, load.Sample{}, fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
 	runtime.GC()
 	before, err := s.Figures(ctx)
 	if err != nil {
@@ -108,7 +122,7 @@ func (r Race) lap(ctx context.Context, s *server.Server, e Entry) (Figures, load
 	}
 	n := float64(max(sample.Decisions, 1))
 	return Figures{
-		PerSecond: float64(sample.Decisions) / sample.Took.Seconds(),
+		PerSecond: float64(sample.Decisions-sample.Failed) / sample.Took.Seconds(),
 		P50:       millis(sample.P50),
 		P99:       millis(sample.P99),
 		Allocs:    float64(sample.Allocs) / n,

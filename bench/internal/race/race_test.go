@@ -1,6 +1,8 @@
 package race_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -55,5 +57,46 @@ func TestRace_readsWhatRedisDid(t *testing.T) {
 	}
 	if f.PerSecond <= 0 || f.P50 <= 0 || f.P99 < f.P50 || f.CPU <= 0 || f.Allocs < 1 {
 		t.Errorf("figures %+v, want all above 0 and p99 no less than p50", f)
+	}
+}
+
+// halfRight allows every even subject and fails for the others.
+type halfRight struct{}
+
+func (halfRight) Caller(context.Context) contender.Decide {
+	return func(subject int) (bool, error) {
+		if subject%2 == 1 {
+			return false, errors.New("odd")
+		}
+		return true, nil
+	}
+}
+
+func (halfRight) Close() error { return nil }
+
+// TestRace_wrongAnswersAreNoDecisionsPerSecond enters with one subject, an even one,
+// and races over two.
+func TestRace_wrongAnswersAreNoDecisionsPerSecond(t *testing.T) {
+	s, err := server.Start(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	half := contender.Contender{Name: "half", Path: contender.Allowed, Open: func(string, []string) (contender.Limiter, error) { return halfRight{}, nil }}
+	entry, err := race.Enter(t.Context(), s, half, contender.Names(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := race.Race{Callers: 4, Subjects: 2, Rounds: 1, Slice: 100 * time.Millisecond}
+	results, err := r.Run(t.Context(), s, []race.Entry{entry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := results[0]
+	if got.Wrong == 0 || got.Wrong >= got.Decisions || !got.Void() {
+		t.Fatalf("%d of %d wrong, void %v; want about half, and void", got.Wrong, got.Decisions, got.Void())
+	}
+	if most := float64(got.Decisions-got.Wrong) / r.Slice.Seconds(); got.Figures.PerSecond > most {
+		t.Errorf("%v decisions/s, want at most %v, those that were right", got.Figures.PerSecond, most)
 	}
 }

@@ -39,7 +39,12 @@ func wanted(bar finding.Bar) string {
 }
 
 func value(bar finding.Bar, v float64) string {
-	if bar.Absolute {
+	switch {
+	case finding.IsVoid(v):
+		return "void"
+	case bar.Absolute && v >= 1000:
+		return thousands(v)
+	case bar.Absolute:
 		return figure(v, 1)
 	}
 	return times(v)
@@ -63,19 +68,26 @@ func count(n int, noun string) string {
 func rates(b *strings.Builder, results []race.Result) {
 	base := map[contender.Path]float64{} // 0 makes the ratio a dash
 	for _, r := range results {
-		if r.Name == contender.RedisRate {
+		if r.Name == contender.RedisRate && !r.Void() {
 			base[r.Path] = r.Figures.PerSecond
 		}
 	}
 	var rows [][]string
 	for _, r := range results {
 		f := r.Figures
-		rows = append(rows, []string{
-			r.Name, string(r.Path), thousands(f.PerSecond), times(f.PerSecond / base[r.Path]), figure(f.P50, 2), figure(f.P99, 2),
-			figure(f.Allocs, 1), figure(f.CPU, 2), figure(f.Commands, 2), figure(f.Trips, 3),
-		})
+		rows = append(rows, append([]string{r.Name, string(r.Path)}, unlessVoid(r.Void(),
+			thousands(f.PerSecond), times(f.PerSecond/base[r.Path]), figure(f.P50, 3), figure(f.P99, 3),
+			figure(f.Allocs, 1), figure(f.CPU, 2), figure(f.Commands, 2), figure(f.Trips, 3))...))
 	}
 	table(b, []string{"", "path", "decisions/s", "redis_rate", "p50 ms", "p99 ms", "allocs", "CPU µs", "commands", "trips"}, rows)
+}
+
+// unlessVoid is the cells, or void in place of each.
+func unlessVoid(void bool, cells ...string) []string {
+	if void {
+		return slices.Repeat([]string{"void"}, len(cells))
+	}
+	return cells
 }
 
 func (p Page) growth(b *strings.Builder) {
@@ -93,8 +105,8 @@ func curve(b *strings.Builder, heats []finding.Heat) {
 	for _, h := range heats {
 		for _, r := range h.Results {
 			f := r.Figures
-			rows = append(rows, []string{r.Name, thousands(float64(h.Callers)), thousands(float64(h.Subjects)),
-				thousands(f.PerSecond), figure(f.P50, 2), figure(f.P99, 2), figure(f.CPU, 2)})
+			rows = append(rows, append([]string{r.Name, thousands(float64(h.Callers)), thousands(float64(h.Subjects))},
+				unlessVoid(r.Void(), thousands(f.PerSecond), figure(f.P50, 2), figure(f.P99, 2), figure(f.CPU, 2))...))
 		}
 	}
 	table(b, []string{"", "callers", "subjects", "decisions/s", "p50 ms", "p99 ms", "CPU µs"}, rows)
@@ -140,10 +152,15 @@ func (p Page) dual(b *strings.Builder) {
 	b.WriteString("\n## The dual layer\n\n")
 	var rows [][]string
 	for _, d := range p.Dual {
+		base := d.Twice.Figures.PerSecond
+		if d.Twice.Void() {
+			base = 0 // makes the ratio a dash
+		}
 		for _, r := range []race.Result{d.Both, d.Twice} {
 			f := r.Figures
-			rows = append(rows, []string{r.Name + ", " + count(d.Callers, "caller"), thousands(f.PerSecond), times(f.PerSecond / d.Twice.Figures.PerSecond),
-				figure(f.P50, 2), figure(f.P99, 2), figure(f.Allocs, 1), figure(f.CPU, 2), figure(f.Commands, 2), figure(f.Trips, 3)})
+			rows = append(rows, append([]string{r.Name + ", " + count(d.Callers, "caller")}, unlessVoid(r.Void(),
+				thousands(f.PerSecond), times(f.PerSecond/base), figure(f.P50, 2), figure(f.P99, 2),
+				figure(f.Allocs, 1), figure(f.CPU, 2), figure(f.Commands, 2), figure(f.Trips, 3))...))
 		}
 	}
 	table(b, []string{"", "decisions/s", "two calls", "p50 ms", "p99 ms", "allocs", "CPU µs", "commands", "trips"}, rows)
@@ -160,7 +177,8 @@ func (p Page) gateway(b *strings.Builder) {
 	}
 	var rows [][]string
 	for _, r := range p.Gateway {
-		rows = append(rows, []string{r.Name, thousands(r.PerSecond), figure(r.P50, 2), figure(r.P99, 2)})
+		rows = append(rows, append([]string{r.Name},
+			unlessVoid(r.Void(), thousands(r.PerSecond), figure(r.P50, 2), figure(r.P99, 2))...))
 	}
 	table(b, []string{"", "requests/s", "p50 ms", "p99 ms"}, rows)
 }
@@ -179,12 +197,12 @@ func (p Page) wrong(b *strings.Builder) {
 	}
 	for _, r := range p.Gateway {
 		if r.Wrong > 0 {
-			rows = append(rows, []string{r.Name, "", "gateway", thousands(float64(r.Wrong)), "no 2xx"})
+			rows = append(rows, []string{r.Name, "", "gateway", thousands(float64(r.Wrong)), thousands(float64(r.Requests)), "no 2xx"})
 		}
 	}
 	if len(rows) > 0 {
-		b.WriteString("\n## Wrong answers\n\nDecisions that failed or got the answer of another path; they are in the figures all the same.\n\n")
-		table(b, []string{"", "path", "where", "how many", "one of them"}, rows)
+		b.WriteString("\n## Wrong answers\n\nDecisions that were refused, failed or got the answer of another path. Beyond 0.1 % the figures are void.\n\n")
+		table(b, []string{"", "path", "where", "how many", "of", "one of them"}, rows)
 	}
 }
 
@@ -192,5 +210,5 @@ func mistakes(r race.Result, where string) [][]string {
 	if r.Wrong == 0 {
 		return nil
 	}
-	return [][]string{{r.Name, string(r.Path), where, thousands(float64(r.Wrong)), r.Failure.Error()}}
+	return [][]string{{r.Name, string(r.Path), where, thousands(float64(r.Wrong)), thousands(float64(r.Decisions)), r.Failure.Error()}}
 }

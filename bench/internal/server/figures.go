@@ -55,7 +55,12 @@ func (s *Server) Version(ctx context.Context) (string, error) {
 }
 
 // Flush removes every key; scripts stay.
-func (s *Server) Flush(ctx context.Context) error { return s.client.FlushAll(ctx).Err() }
+func (s *Server) Flush(ctx context.Context) error {
+	if err := s.client.FlushAll(ctx).Err(); err != nil {
+		return fmt.Errorf("empty redis-server: %w", err)
+	}
+	return nil
+}
 
 // AnyKey is a key that the server holds.
 func (s *Server) AnyKey(ctx context.Context) (string, error) { return s.client.RandomKey(ctx).Result() }

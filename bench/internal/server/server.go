@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,6 +22,10 @@ import (
 const ProgramVariable = "EDGELIMIT_REDIS_SERVER"
 
 const startAttempts = 5
+
+// patience is for the longest answer: that to the removal of millions of keys, on a
+// machine that is busy.
+const patience = 2 * time.Minute
 
 // Server is a running redis-server.
 type Server struct {
@@ -71,7 +76,7 @@ func launch(ctx context.Context, program, folder string) (*Server, error) {
 		return nil, err
 	}
 	addr := net.JoinHostPort("127.0.0.1", port)
-	s := &Server{addr: addr, process: process, client: redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})}
+	s := &Server{addr: addr, process: process, client: redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: patience})}
 	err = process.Await(ctx, func() bool {
 		info, err := s.client.Info(ctx, "server").Result() // of this process, not of a stranger on its port
 		return err == nil && field(info, "process_id") == strconv.Itoa(process.ID())

@@ -24,8 +24,12 @@ var ErrNoWrk = errors.New("no wrk on the PATH")
 type Result struct {
 	Name                string
 	PerSecond, P50, P99 float64 // requests, milliseconds, milliseconds
+	Requests            int     // in all rounds
 	Wrong               int     // answers that are no 2xx, and requests that failed
 }
+
+// Void tells that too many answers were wrong for the figures to say anything.
+func (r Result) Void() bool { return race.Void(r.Wrong, r.Requests) }
 
 // Config is what a comparison needs.
 type Config struct {
@@ -98,6 +102,7 @@ func (w way) result() Result {
 	var rates, p50s, p99s []float64
 	for _, lap := range w.laps {
 		rates, p50s, p99s = append(rates, lap.perSecond), append(p50s, lap.p50), append(p99s, lap.p99)
+		r.Requests += lap.requests
 		r.Wrong += lap.wrong
 	}
 	r.PerSecond, r.P50, r.P99 = race.Median(rates), race.Median(p50s), race.Median(p99s)

@@ -15,7 +15,8 @@ const Connections = 32
 // figures is what one run of wrk saw.
 type figures struct {
 	perSecond, p50, p99 float64 // requests, milliseconds, milliseconds
-	wrong               int     // answers that are no 2xx, and requests that failed
+	requests            int
+	wrong               int // answers that are no 2xx, and requests that failed
 }
 
 // wrk asks for url during length, in whole seconds.
@@ -39,6 +40,8 @@ func parse(out string) (f figures, err error) {
 			f.p50, err = millis(words[1])
 		case len(words) == 2 && words[0] == "99%":
 			f.p99, err = millis(words[1])
+		case len(words) > 2 && words[1] == "requests" && words[2] == "in":
+			f.requests, err = strconv.Atoi(words[0])
 		case strings.Contains(line, "Non-2xx") || strings.Contains(line, "Socket errors"):
 			f.wrong += numbers(words)
 		}
@@ -46,8 +49,8 @@ func parse(out string) (f figures, err error) {
 			return figures{}, fmt.Errorf("read what wrk says, %q: %w", line, err)
 		}
 	}
-	if f.perSecond == 0 {
-		return figures{}, fmt.Errorf("wrk gives no rate: %s", out)
+	if f.perSecond == 0 || f.requests == 0 {
+		return figures{}, fmt.Errorf("wrk counts no request: %s", out)
 	}
 	return f, nil
 }

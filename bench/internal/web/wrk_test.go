@@ -27,7 +27,7 @@ func TestParse_readsWhatWrkPrints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := figures{perSecond: 24981.55, p50: 0.812, p99: 1020, wrong: 17}
+	want := figures{perSecond: 24981.55, p50: 0.812, p99: 1020, requests: 50_032, wrong: 17}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -37,6 +37,7 @@ func TestParse_refusesWhatIsNoReport(t *testing.T) {
 	for says, text := range map[string]string{
 		"nothing":                  "",
 		"a rate that is no number": strings.Replace(printed, "24981.55", "many", 1),
+		"no count of requests":     strings.Replace(printed, "50032 requests in", "done in", 1),
 		"a time without a unit":    strings.Replace(printed, "812.00us", "812", 1),
 	} {
 		if got, err := parse(text); err == nil {
