@@ -19,7 +19,22 @@ const (
 // SourceLocal says that a limit of this process stood in for the shared one.
 const SourceLocal = "local"
 
-var owned = [...]string{HeaderLimit, HeaderRemaining, HeaderReset, HeaderRetryAfter, HeaderSource}
+// The limiter's fields by their place in owned.
+const (
+	fieldLimit = iota
+	fieldRemaining
+	fieldReset
+	fieldRetryAfter
+	fieldSource
+)
+
+var owned = [...]string{
+	fieldLimit:      HeaderLimit,
+	fieldRemaining:  HeaderRemaining,
+	fieldReset:      HeaderReset,
+	fieldRetryAfter: HeaderRetryAfter,
+	fieldSource:     HeaderSource,
+}
 
 // Strip removes the limiter's fields from h in every spelling, and the trailers
 // of those names.
@@ -27,7 +42,7 @@ func Strip(h http.Header) {
 	for name := range h {
 		bare := strings.TrimPrefix(name, http.TrailerPrefix)
 		for _, field := range owned {
-			if strings.EqualFold(bare, field) {
+			if len(bare) == len(field) && strings.EqualFold(bare, field) {
 				delete(h, name)
 			}
 		}
@@ -47,19 +62,46 @@ func StripResponse(res *http.Response) error {
 // each, integers only. Cache-Control is left to the handler behind when a allows;
 // otherwise it forbids storing.
 func (a Answer) SetHeaders(h http.Header) {
-	Strip(h)
+	f := a.Fields()
+	f.SetHeaders(h)
+}
+
+// Fields are the header fields of one [Answer], written out once, for one header
+// in which they have to be set more than once.
+type Fields struct {
+	texts   [len(owned)]string // "" is a field that is absent
+	lines   [len(owned)]string // what the header holds
+	noStore bool
+}
+
+// Fields are the header fields of a.
+func (a Answer) Fields() Fields {
+	f := Fields{noStore: !a.Allows()}
 	if a.Decided {
-		h[HeaderLimit] = []string{strconv.FormatInt(a.Limit, 10)}
-		h[HeaderRemaining] = []string{strconv.FormatInt(a.Remaining, 10)}
-		h[HeaderReset] = []string{strconv.FormatInt(a.ResetSeconds, 10)}
+		f.texts[fieldLimit] = strconv.FormatInt(a.Limit, 10)
+		f.texts[fieldRemaining] = strconv.FormatInt(a.Remaining, 10)
+		f.texts[fieldReset] = strconv.FormatInt(a.ResetSeconds, 10)
 	}
 	if a.RetryAfterSeconds > 0 {
-		h[HeaderRetryAfter] = []string{strconv.FormatInt(a.RetryAfterSeconds, 10)}
+		f.texts[fieldRetryAfter] = strconv.FormatInt(a.RetryAfterSeconds, 10)
 	}
 	if a.Local {
-		h[HeaderSource] = []string{SourceLocal}
+		f.texts[fieldSource] = SourceLocal
 	}
-	if !a.Allows() {
+	return f
+}
+
+// SetHeaders is [Answer.SetHeaders]. The lines in h are f's own until it is called
+// again.
+func (f *Fields) SetHeaders(h http.Header) {
+	Strip(h)
+	f.lines = f.texts // a handler can have written into the lines
+	for i, text := range f.texts {
+		if text != "" {
+			h[owned[i]] = f.lines[i : i+1 : i+1]
+		}
+	}
+	if f.noStore {
 		h.Set("Cache-Control", "no-store")
 	}
 }

@@ -21,7 +21,7 @@ type Bound struct {
 // no wait ends it.
 func OfLog(v slidinglog.Verdict, outer, inner Bound) Answer {
 	shown, bound := v.Outer, outer
-	layers := []layer{{v.Outer, outer}}
+	layers := append(make([]layer, 0, 2), layer{v.Outer, outer})
 	if inner != (Bound{}) {
 		layers = append(layers, layer{v.Inner, inner})
 		if tighterLayer(v.Inner, v.Outer) {

@@ -65,13 +65,16 @@ func (v Resolver) Forward(out http.Header, in *http.Request) {
 	if len(chain) == 0 {
 		return
 	}
-	texts := make([]string, len(chain))
+	text := make([]byte, 0, 64)
 	for i, addr := range chain {
-		texts[i] = addr.String()
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = addr.AppendTo(text)
 	}
-	out.Set(forwardedFor, strings.Join(texts, ", "))
+	out.Set(forwardedFor, string(text))
 	if len(out["X-Real-Ip"]) > 0 {
-		out.Set("X-Real-Ip", texts[0])
+		out.Set("X-Real-Ip", chain[0].String())
 	}
 }
 

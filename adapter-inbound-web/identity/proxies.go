@@ -101,8 +101,7 @@ func (t *trail) add(addr netip.Addr) {
 	t.n++
 }
 
-func (p Proxies) trailOf(r *http.Request) trail {
-	var t trail
+func (p Proxies) trailOf(r *http.Request) (t trail) {
 	peer, ok := ParseAddr(r.RemoteAddr)
 	if !ok {
 		return t

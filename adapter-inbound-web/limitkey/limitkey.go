@@ -41,6 +41,13 @@ type Keys struct {
 // valid.
 type Builder struct{ macs *sync.Pool }
 
+// scratch is what one digest is made with, and then the next.
+type scratch struct {
+	hash.Hash
+	input []byte
+	sum   [sha256.Size]byte
+}
+
 // New makes a Builder whose addresses are digests under a deployment's secret, so
 // that all its replicas name an address alike. It panics on the zero Secret.
 func New(s secret.Secret) Builder { return builderFor(s.Key("inbound-web-address")) }
@@ -54,7 +61,7 @@ func NewRandom() Builder {
 }
 
 func builderFor(key []byte) Builder {
-	return Builder{macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+	return Builder{macs: &sync.Pool{New: func() any { return &scratch{Hash: hmac.New(sha256.New, key)} }}}
 }
 
 // IsZero tells whether b is the zero Builder.
@@ -69,7 +76,7 @@ func (b Builder) Keys(p identity.Principal, client netip.Prefix) (Keys, error) {
 		if !client.IsValid() {
 			return Keys{}, ErrNoAddress
 		}
-		return Keys{Outer: addressPrefix + b.digest(client)}, nil
+		return Keys{Outer: b.address(client)}, nil
 	}
 	outer, err := join("rl:{", p.Tenant, "}")
 	if err != nil {
@@ -99,13 +106,18 @@ func IsTenant(key string) bool {
 	return tagged && strings.IndexByte(key, '{')+len(tag)+2 == len(key)
 }
 
-// digest is the beginning of the base64url of HMAC-SHA-256 over the prefix's text.
-func (b Builder) digest(client netip.Prefix) string {
-	mac := b.macs.Get().(hash.Hash)
+// address is the key of an address: the beginning of the base64url of HMAC-SHA-256
+// over the prefix's text.
+func (b Builder) address(client netip.Prefix) string {
+	mac := b.macs.Get().(*scratch)
 	defer b.macs.Put(mac)
 	mac.Reset()
-	mac.Write([]byte(client.String()))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:digestLen]
+	mac.input = client.AppendTo(mac.input[:0])
+	mac.Write(mac.input)
+	key := make([]byte, 0, 64)
+	key = append(key, addressPrefix...)
+	key = base64.RawURLEncoding.AppendEncode(key, mac.Sum(mac.sum[:0]))
+	return string(key[:len(addressPrefix)+digestLen])
 }
 
 // join puts an id, escaped, between before and after.

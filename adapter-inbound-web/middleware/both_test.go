@@ -88,6 +88,17 @@ func TestBoth_onlyTheEdgeCharges(t *testing.T) {
 	}
 }
 
+func TestBoth_theEdgeBetweenChargesToo(t *testing.T) {
+	heard := &watch{}
+	outer, inner := inbound(t, limiter.NewScripted(limiter.Allowing(3, 3))), inbound(t, limiter.NewScripted(limiter.Denying(time.Second, 0, 3)))
+	inner.Observer = heard
+	edge := middleware.Edge(edgetest.Judge(t, edgetest.Setup{Port: edgetest.Always(edgetest.Allowed(10, 9))}))
+	res := do(outer.Handler(edge(inner.Handler(http.HandlerFunc(ok)))), from(ann))
+	if res.StatusCode != 429 || heard.all() != "rejected acme tenant, charged then denied" {
+		t.Errorf("got %d, heard %q", res.StatusCode, heard.all())
+	}
+}
+
 func TestBoth_anExemptPreflightIsTheEdgesAlone(t *testing.T) {
 	script := limiter.NewScripted()
 	h := middleware.Edge(edgetest.Judge(t, edgetest.Setup{Port: edgetest.Always(edgetest.Allowed(10, 9))}))(inbound(t, script).Handler(http.HandlerFunc(ok)))

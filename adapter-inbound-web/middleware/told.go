@@ -18,39 +18,42 @@ type verdict struct {
 // conclude answers, or runs next behind a writer that says v, or what a limiter
 // further in makes of it.
 func conclude(v verdict, resolver identity.Resolver, next http.Handler, w http.ResponseWriter, r *http.Request) {
-	t := toldOf(r)
-	nested := t != nil
-	if !nested {
-		t = &told{}
-		t.answer.Store(&v.answer)
-	} else {
-		v.answer = t.tighten(v.answer)
+	outer := toldOf(r)
+	if outer != nil {
+		v.answer = outer.tighten(v.answer)
 	}
 	if !v.answer.Allows() {
 		v.answer.Write(w)
 		return
 	}
-	if v.byEdge {
-		t.charged.Store(true)
-	}
 	r = resolver.Scrub(r)
-	if nested {
+	if outer != nil {
+		if v.byEdge {
+			outer.charged.Store(true)
+		}
 		next.ServeHTTP(w, r)
 		return
 	}
-	t.setHeaders(w.Header())
-	wrapped := &writer{ResponseWriter: w, told: t}
-	next.ServeHTTP(wrapped.optional(), r.WithContext(context.WithValue(r.Context(), toldKey{}, t)))
+	wrapped := newWriter(w, v)
+	wrapped.told.setHeaders(w.Header())
+	next.ServeHTTP(wrapped.optional(), r.WithContext(context.WithValue(r.Context(), toldKey{}, &wrapped.told)))
 	// A handler that wrote nothing is answered from the header as it is now, and
 	// trailers are sent from it.
-	t.setHeaders(w.Header())
+	wrapped.told.setHeaders(w.Header())
 }
 
-// told is what the client of one request will be told. The outermost middleware
-// makes it, those further in tighten it, the writer reads it.
+// told is what the client of one request will be told. The writer of the outermost
+// middleware has it, those further in tighten it.
 type told struct {
-	answer  atomic.Pointer[answer.Answer]
+	now     atomic.Pointer[statement]
+	first   statement   // now, until it is tightened
 	charged atomic.Bool // the edge port has charged for the request
+}
+
+// statement is an answer and the header fields that say it.
+type statement struct {
+	answer answer.Answer
+	fields answer.Fields
 }
 
 type toldKey struct{}
@@ -61,11 +64,19 @@ func toldOf(r *http.Request) *told {
 	return t
 }
 
+// begin says v.
+func (t *told) begin(v verdict) {
+	t.first = statement{v.answer, v.answer.Fields()}
+	t.now.Store(&t.first)
+	t.charged.Store(v.byEdge)
+}
+
 // tighten takes a further answer into account and returns what is told now.
 func (t *told) tighten(a answer.Answer) answer.Answer {
-	a = t.answer.Load().Tighter(a)
-	t.answer.Store(&a)
+	a = t.now.Load().answer.Tighter(a)
+	t.now.Store(&statement{a, a.Fields()})
 	return a
 }
 
-func (t *told) setHeaders(h http.Header) { t.answer.Load().SetHeaders(h) }
+// setHeaders makes h, the header of the request's one response, say it.
+func (t *told) setHeaders(h http.Header) { t.now.Load().fields.SetHeaders(h) }

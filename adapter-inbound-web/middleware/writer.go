@@ -14,8 +14,14 @@ import (
 // see optional.
 type writer struct {
 	http.ResponseWriter
-	told *told
+	told told
 	sent bool
+}
+
+func newWriter(below http.ResponseWriter, v verdict) *writer {
+	w := &writer{ResponseWriter: below}
+	w.told.begin(v)
+	return w
 }
 
 // Unwrap lets http.ResponseController reach what lies below.
@@ -85,67 +91,53 @@ func (w *writer) optional() http.ResponseWriter {
 	_, readsFrom := w.ResponseWriter.(io.ReaderFrom)
 	_, pushes := w.ResponseWriter.(http.Pusher)
 	switch {
-	case flushes && hijacks && readsFrom: // HTTP/1
-		return struct {
-			*writer
-			flusher
-			hijacker
-			readerFrom
-		}{w, flusher{w}, hijacker{w}, readerFrom{w}}
-	case flushes && pushes: // HTTP/2
-		return struct {
-			*writer
-			flusher
-			pusher
-		}{w, flusher{w}, pusher{w}}
+	case flushes && hijacks && readsFrom:
+		return http1{flushHijacker{flusher{w}}}
+	case flushes && pushes:
+		return http2{flusher{w}}
 	case flushes && hijacks:
-		return struct {
-			*writer
-			flusher
-			hijacker
-		}{w, flusher{w}, hijacker{w}}
+		return flushHijacker{flusher{w}}
 	case flushes:
-		return struct {
-			*writer
-			flusher
-		}{w, flusher{w}}
+		return flusher{w}
 	case hijacks:
-		return struct {
-			*writer
-			hijacker
-		}{w, hijacker{w}}
+		return hijacker{w}
 	default:
 		return w
 	}
 }
 
-type flusher struct{ to *writer }
+// Each of these is one pointer, so that an interface holds it as it is.
+type (
+	flusher       struct{ *writer }
+	hijacker      struct{ *writer }
+	flushHijacker struct{ flusher }
+	http1         struct{ flushHijacker }
+	http2         struct{ flusher }
+)
 
-func (f flusher) Flush() {
-	f.to.commit()
-	f.to.ResponseWriter.(http.Flusher).Flush()
+func (w flusher) Flush() {
+	w.commit()
+	w.ResponseWriter.(http.Flusher).Flush()
 }
 
-// hijacker puts the fields into the header map once more: a reverse proxy writes
+// Hijack puts the fields into the header map once more: a reverse proxy writes
 // the head of an upgrade from it. Nothing is sent yet, and hijacking may fail.
-type hijacker struct{ to *writer }
-
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	h.to.prepare()
-	return h.to.ResponseWriter.(http.Hijacker).Hijack()
+func (w hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.prepare()
+	return w.ResponseWriter.(http.Hijacker).Hijack()
 }
 
-type readerFrom struct{ to *writer }
+func (w flushHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return hijacker{w.writer}.Hijack()
+}
 
-func (r readerFrom) ReadFrom(src io.Reader) (int64, error) {
-	r.to.prepare()
-	n, err := r.to.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
-	r.to.sent = r.to.sent || n > 0
+func (w http1) ReadFrom(src io.Reader) (int64, error) {
+	w.prepare()
+	n, err := w.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
+	w.sent = w.sent || n > 0
 	return n, err
 }
 
-type pusher struct{ to *writer }
-
-func (p pusher) Push(target string, opts *http.PushOptions) error {
-	return p.to.ResponseWriter.(http.Pusher).Push(target, opts)
+func (w http2) Push(target string, opts *http.PushOptions) error {
+	return w.ResponseWriter.(http.Pusher).Push(target, opts)
 }

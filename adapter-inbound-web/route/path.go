@@ -41,7 +41,7 @@ func RawFault(u *url.URL) Fault {
 	switch {
 	case strings.Contains(u.Path, `\`):
 		return Backslash
-	case hasFold(u.RawPath, "%2f"):
+	case strings.Contains(u.RawPath, "%2f"), strings.Contains(u.RawPath, "%2F"):
 		return EncodedSlash
 	case strings.Contains(u.Path, "//"):
 		return DoubledSlash
@@ -57,8 +57,9 @@ func RawFault(u *url.URL) Fault {
 
 // Clean is a decoded path in the one form that rules are matched with: rooted,
 // without dot segments, doubled slashes or a slash at the end. It is idempotent.
-func Clean(decoded string) string { return path.Clean("/" + decoded) }
-
-func hasFold(s, lower string) bool {
-	return s != "" && strings.Contains(strings.ToLower(s), lower)
+func Clean(decoded string) string {
+	if !strings.HasPrefix(decoded, "/") {
+		decoded = "/" + decoded
+	}
+	return path.Clean(decoded)
 }

@@ -28,18 +28,19 @@ const (
 	KindName Kind = "name"
 )
 
-// Subject is an identity in its canonical form. The zero Subject is nobody: it
-// has no digest.
+// Subject is an identity in its canonical form, so that equal subjects are ==.
+// The zero Subject is nobody: it has no digest.
 type Subject struct {
-	kind  Kind
-	value string
+	kind    Kind
+	name    string       // of KindName
+	network netip.Prefix // of KindIP: one IPv4 address, or a masked IPv6 prefix
 }
 
 // String is the kind alone: an identity does not print itself.
 func (s Subject) String() string { return string(s.kind) + " subject" }
 
 // Name is a subject by name, used verbatim: a client id, an account, a key id.
-func Name(value string) Subject { return Subject{kind: KindName, value: value} }
+func Name(value string) Subject { return Subject{kind: KindName, name: value} }
 
 // IP is a subject by address: an IPv4-mapped address and one within
 // 64:ff9b::/96 (RFC 6052) are their IPv4 address, a zone is dropped, and IPv6
@@ -54,11 +55,24 @@ func IP(addr netip.Addr, ipv6PrefixBits int) (Subject, error) {
 		return Subject{}, fmt.Errorf("subject: an IPv6 prefix of %d bits is outside 0 to 128", ipv6PrefixBits)
 	}
 	addr = Unembed(addr)
+	bits := ipv6PrefixBits
 	if addr.Is4() {
-		return Subject{kind: KindIP, value: addr.String()}, nil
+		bits = addr.BitLen()
 	}
-	prefix := netip.PrefixFrom(addr, ipv6PrefixBits).Masked()
-	return Subject{kind: KindIP, value: prefix.String()}, nil
+	return Subject{kind: KindIP, network: netip.PrefixFrom(addr, bits).Masked()}, nil
+}
+
+// appendText appends what the digest is over: a name, an IPv4 address, or an IPv6
+// prefix such as 2001:db8::/64.
+func (s Subject) appendText(b []byte) []byte {
+	switch {
+	case s.kind == KindName:
+		return append(b, s.name...)
+	case s.network.Addr().Is4():
+		return s.network.Addr().AppendTo(b)
+	default:
+		return s.network.AppendTo(b)
+	}
 }
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
@@ -78,13 +92,20 @@ func Unembed(addr netip.Addr) netip.Addr {
 // Digester is not valid.
 type Digester struct{ macs *sync.Pool }
 
+// scratch is what one digest is made with, and then the next.
+type scratch struct {
+	hash.Hash
+	input []byte
+	sum   [sha256.Size]byte
+}
+
 // NewDigester makes the Digester of a deployment's secret.
 func NewDigester(s secret.Secret) Digester {
 	return digesterFor(s.Key("subject"))
 }
 
 func digesterFor(key []byte) Digester {
-	return Digester{macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+	return Digester{macs: &sync.Pool{New: func() any { return &scratch{Hash: hmac.New(sha256.New, key)} }}}
 }
 
 // Digest is 43 characters of base64url: HMAC-SHA-256 over the length-prefixed
@@ -94,14 +115,23 @@ func (d Digester) Digest(s Subject) string {
 	if s == (Subject{}) {
 		return ""
 	}
-	mac := d.macs.Get().(hash.Hash)
+	mac := d.macs.Get().(*scratch)
 	defer d.macs.Put(mac)
 	mac.Reset()
-	input := make([]byte, 0, 16+len(s.kind)+len(s.value))
-	for _, part := range []string{string(s.kind), s.value} {
-		input = binary.BigEndian.AppendUint64(input, uint64(len(part)))
-		input = append(input, part...)
-	}
-	mac.Write(input)
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	mac.input = appendInput(mac.input[:0], s)
+	mac.Write(mac.input)
+	var digest [43]byte
+	base64.RawURLEncoding.Encode(digest[:], mac.Sum(mac.sum[:0]))
+	return string(digest[:])
+}
+
+// appendInput appends the kind and the text of s, each after its length.
+func appendInput(b []byte, s Subject) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(len(s.kind)))
+	b = append(b, s.kind...)
+	b = binary.BigEndian.AppendUint64(b, 0)
+	text := len(b)
+	b = s.appendText(b)
+	binary.BigEndian.PutUint64(b[text-8:], uint64(len(b)-text))
+	return b
 }

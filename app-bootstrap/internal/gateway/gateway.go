@@ -59,6 +59,7 @@ func New(c Config) http.Handler {
 			ForceAttemptHTTP2:     true,
 		},
 		FlushInterval:  -1,
+		BufferPool:     &buffers{},
 		ModifyResponse: c.ModifyResponse,
 		ErrorHandler:   func(w http.ResponseWriter, r *http.Request, err error) { unreachable(c.Logger, w, r, err) },
 		ErrorLog:       log.New(cutShort{c.Logger}, "", 0),
