@@ -20,31 +20,42 @@ type ServerError string
 // Error is the message as the server sent it, without the leading minus sign.
 func (e ServerError) Error() string { return string(e) }
 
+// Witness asks a server that this package need not have started, over connections of its own. It is safe for
+// concurrent use.
+type Witness struct {
+	Addr     string // host:port
+	Password string // of the user default; empty without one
+}
+
 // Do sends one command over a connection of its own, straight to the server, and returns the reply: int64, string,
-// nil, []any of these, or ServerError. Each call is a new connection in RESP2 as the user default, with the password
-// of a --requirepass directive if there is one, so nothing such as SELECT or MULTI carries over to the next call. A
-// connection that fails, or no answer within 10 seconds, fails tb.
-func (s *Server) Do(tb testing.TB, args ...string) any {
+// nil, []any of these, or ServerError. Each call is a new connection in RESP2 as the user default, so nothing such as
+// SELECT or MULTI carries over to the next call. A connection that fails, or no answer within 10 seconds, fails tb.
+func (w Witness) Do(tb testing.TB, args ...string) any {
 	tb.Helper()
 	if len(args) == 0 {
 		tb.Fatal("redistest: Do needs a command")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
-	reply, err := ask(ctx, s.Addr(), s.password(), args...)
+	reply, err := w.Ask(ctx, args...)
 	if err != nil {
-		tb.Fatalf("redis-server %s: %s: %v", s.Addr(), args[0], err)
+		tb.Fatalf("redis-server %s: %s: %v", w.Addr, args[0], err)
 	}
 	return reply
+}
+
+// Ask is Do for one who expects that the server may be away: its error says that no reply came.
+func (w Witness) Ask(ctx context.Context, args ...string) (any, error) {
+	return ask(ctx, w.Addr, w.Password, args...)
 }
 
 // Calls is how many times the server has run a command since it started or since CONFIG RESETSTAT, 0 if never. The
 // name is taken in either case; a subcommand follows a bar, as in "script|load". Commands called by scripts count,
 // and so do the commands of this package (PING, INFO); commands that were refused before they ran, such as those of
 // a user without the right, do not.
-func (s *Server) Calls(tb testing.TB, command string) int64 {
+func (w Witness) Calls(tb testing.TB, command string) int64 {
 	tb.Helper()
-	stats := infoField(s.Do(tb, "INFO", "commandstats"), "cmdstat_"+strings.ToLower(command))
+	stats := infoField(w.Do(tb, "INFO", "commandstats"), "cmdstat_"+strings.ToLower(command))
 	if stats == "" {
 		return 0
 	}
@@ -55,6 +66,26 @@ func (s *Server) Calls(tb testing.TB, command string) int64 {
 	}
 	return calls
 }
+
+// Info is one field of the server's INFO, "" if there is none.
+func (w Witness) Info(tb testing.TB, section, field string) string {
+	tb.Helper()
+	return infoField(w.Do(tb, "INFO", section), field)
+}
+
+// Do is [Witness.Do] with the password of a --requirepass directive if there is one.
+func (s *Server) Do(tb testing.TB, args ...string) any {
+	tb.Helper()
+	return s.witness().Do(tb, args...)
+}
+
+// Calls is [Witness.Calls].
+func (s *Server) Calls(tb testing.TB, command string) int64 {
+	tb.Helper()
+	return s.witness().Calls(tb, command)
+}
+
+func (s *Server) witness() Witness { return Witness{Addr: s.addr, Password: s.password()} }
 
 func infoField(info any, name string) string {
 	text, _ := info.(string)

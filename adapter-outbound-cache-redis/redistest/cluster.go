@@ -89,7 +89,7 @@ func (c *Cluster) Add(tb testing.TB, directives ...string) *Server {
 
 func startNode(tb testing.TB, directives []string) *Server {
 	tb.Helper()
-	bus, err := freeAddr()
+	bus, err := FreeAddr()
 	if err != nil {
 		tb.Fatalf("start a node of a cluster: %v", err)
 	}

@@ -15,7 +15,7 @@
 // handshake of the connection alone, unless it names HELLO.
 //
 // Everything stops at the cleanup of the test that started it; no process and no goroutine is left. The server needs
-// redis-server 7.0 or later on the PATH, or named by the environment variable EDGELIMIT_REDIS_SERVER.
+// redis-server 7.0 or later, or valkey-server, on the PATH, or named by the environment variable EDGELIMIT_REDIS_SERVER.
 //
 // Read [Server] for the processes, [Link] for the network, and [Fault] for what can happen to one command; [Cluster] for
 // a Redis Cluster of six processes, and [FakeCluster] for nodes that answer what a test says.

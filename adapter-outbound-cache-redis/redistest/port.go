@@ -8,10 +8,11 @@ import (
 )
 
 // Ports are drawn from below the ranges that Linux, macOS and Windows give to outgoing connections, so that a port
-// stays free while its server is down or its link refuses.
+// stays free while its server is down or its link refuses. A cluster node takes the port 10,000 above its own too,
+// which is then below those ranges and is nobody's own.
 const (
 	lowestPort   = 12000
-	portCount    = 20000
+	portCount    = 10000
 	portAttempts = 50
 )
 
@@ -28,7 +29,8 @@ func listenLoopback() (net.Listener, error) {
 	return nil, fmt.Errorf("find a free loopback port in %d attempts: %w", portAttempts, refused)
 }
 
-func freeAddr() (string, error) {
+// FreeAddr is a loopback host:port that nobody listens on; nothing holds it.
+func FreeAddr() (string, error) {
 	listener, err := listenLoopback()
 	if err != nil {
 		return "", err

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// ServerVariable is the environment variable that names the redis-server to run; unset, it is looked up on the PATH.
+// ServerVariable is the environment variable that names the server to run; unset, redis-server and then valkey-server
+// are looked up on the PATH.
 const ServerVariable = "EDGELIMIT_REDIS_SERVER"
 
 const (
@@ -59,7 +60,7 @@ func Start(tb testing.TB, directives ...string) *Server {
 		if !errors.Is(err, errPortTaken) || attempt == startAttempts {
 			tb.Fatalf("start redis-server: %v", err)
 		}
-		if s.addr, err = freeAddr(); err != nil {
+		if s.addr, err = FreeAddr(); err != nil {
 			tb.Fatalf("start redis-server: %v", err)
 		}
 	}
@@ -74,7 +75,7 @@ func Absent(tb testing.TB, directives ...string) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	addr, err := freeAddr()
+	addr, err := FreeAddr()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -222,13 +223,14 @@ func (s *Server) output() string {
 }
 
 func serverBinary() (string, error) {
-	name := os.Getenv(ServerVariable)
-	if name == "" {
-		name = "redis-server"
+	names := []string{"redis-server", "valkey-server"}
+	if named := os.Getenv(ServerVariable); named != "" {
+		names = []string{named}
 	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("install redis-server, or name one by %s: %w", ServerVariable, err)
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
 	}
-	return path, nil
+	return "", fmt.Errorf("%s is no program here: install one, or name one by %s", strings.Join(names, " or "), ServerVariable)
 }

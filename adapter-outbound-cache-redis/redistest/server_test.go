@@ -113,7 +113,7 @@ func TestServer_saysWhyItCannotRun(t *testing.T) {
 		{"no binary", func(t *testing.T, tb testing.TB) {
 			t.Setenv(redistest.ServerVariable, "/nowhere/redis-server")
 			redistest.Start(tb)
-		}, "install redis-server, or name one by EDGELIMIT_REDIS_SERVER"},
+		}, "/nowhere/redis-server is no program here: install one, or name one by EDGELIMIT_REDIS_SERVER"},
 		{"a directive it does not know", func(_ *testing.T, tb testing.TB) {
 			redistest.Start(tb, "--nonsense", "1")
 		}, "ended before it answered PING"},
