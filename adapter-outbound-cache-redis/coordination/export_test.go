@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
@@ -47,4 +48,13 @@ type Terms struct {
 func TermsOf(ctx context.Context, c Config) Terms {
 	t := c.termsOf(ctx)
 	return Terms{Deadline: t.deadline, AdmitUntil: t.admitUntil, Timeout: t.timeout()}
+}
+
+// WrapIdle puts a wrap around the transport of each connection of c that is idle.
+func (c *Client) WrapIdle(wrap func(net.Conn) net.Conn) {
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	for _, cn := range c.pool.idle {
+		cn.wire.Conn = wrap(cn.wire.Conn)
+	}
 }

@@ -34,7 +34,11 @@ type command struct {
 const (
 	roomPerDecision = 128 // bytes that a usual reply fits
 	mostPerDecision = 512 // and an error of one decision of a batch
-	mostKept        = 64 << 10
+
+	// mostKept is how many bytes of out a connection keeps for its next group. A usual
+	// group by SHA fits; one by source, which is rare, takes far more, and there are many
+	// connections.
+	mostKept = 64 << 10
 )
 
 // forget lets go of the calls that have ended, and of what only a large group needs.
@@ -185,7 +189,9 @@ func (g *group) fill(w *wire) error {
 // answers false if the connection must not be used again.
 func (g *group) settle(w *wire) (usable bool) {
 	usable = g.err == nil && g.read == len(g.in)
-	echo := false // one connection that breaks is one event, however many calls it held
+	// One connection that breaks is one event, however many calls it held. The first
+	// caller who is still there tells of it, as one who has left tells nothing.
+	told := false
 	for i := range g.commands {
 		c := &g.commands[i]
 		if i < g.answered {
@@ -199,8 +205,8 @@ func (g *group) settle(w *wire) (usable bool) {
 			err:        g.err,
 		})
 		for _, j := range c.jobs {
-			broken.Echo = echo
-			j.result, echo = broken, true
+			broken.Echo = told || j.ctx.Err() != nil
+			j.result, told = broken, told || !broken.Echo
 		}
 	}
 	return usable

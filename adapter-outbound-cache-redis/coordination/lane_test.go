@@ -11,26 +11,35 @@ import (
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 )
 
-// lane is a client of one fake server, to which no more connections are opened once it
-// is warm.
+// lane is a client of one server, to which no more connections are opened once it is
+// warm.
 type lane struct {
 	t      *testing.T
-	node   *redistest.FakeNode
+	node   *redistest.FakeNode // the server, unless it is a real one
 	client *coordination.Client
 }
 
 func newLane(t *testing.T, places, open int) lane {
 	t.Helper()
-	l := lane{t: t, node: redistest.StartFakes(t, 1).Nodes[0]}
+	node := redistest.StartFakes(t, 1).Nodes[0]
 	c := edgeConfig()
-	c.Cluster, c.MaxInFlight = nil, places
+	c.MaxInFlight = places
+	l := openLane(t, c, node.Addr(), open)
+	l.node = node
+	return l
+}
+
+func openLane(t *testing.T, c coordination.Config, addr string, open int) lane {
+	t.Helper()
+	l := lane{t: t}
+	c.Cluster = nil
 	var warm atomic.Bool
 	c.Resolve = func(ctx context.Context) (string, error) {
 		if warm.Load() {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
-		return l.node.Addr(), nil
+		return addr, nil
 	}
 	client, err := coordination.Open(c, verifierAt("a"))
 	if err != nil {
@@ -76,9 +85,11 @@ func (l lane) hold() *held {
 
 // start starts a call.
 func (l lane) start(ctx context.Context, said chan<- string) {
-	go func() {
-		said <- say(l.client.Dispatch(ctx, coordination.Call{Program: program.FixedWindow, Keys: [2]string{"key"}}))
-	}()
+	l.startCall(ctx, coordination.Call{Program: program.FixedWindow, Keys: [2]string{"key"}}, said)
+}
+
+func (l lane) startCall(ctx context.Context, call coordination.Call, said chan<- string) {
+	go func() { said <- say(l.client.Dispatch(ctx, call)) }()
 }
 
 func (l lane) waiting(n int) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
@@ -151,21 +150,5 @@ func (r *rig) leaveAlone(who string) (charged int64) {
 	default:
 		r.t.Errorf("who left alone got %s", got)
 		return 0
-	}
-}
-
-// A connection serves on, however long it has been idle.
-func TestGroup_anIdleConnectionServesOn(t *testing.T) {
-	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
-		c.Redis.MaxInFlight, c.Redis.CommandTimeout, c.Redis.DialTimeout = 2, 50*time.Millisecond, 50*time.Millisecond
-	})
-	who := subject()
-	for n := range int64(4) {
-		r.expect("token-bucket", who, 1, allowed(policyLimit-1-n))
-		idle := time.NewTimer(2 * r.config.Redis.CommandTimeout)
-		<-idle.C
-	}
-	if got := r.link.Dials(); got != 3 { // one watches health
-		t.Errorf("%d dials, want 3", got)
 	}
 }

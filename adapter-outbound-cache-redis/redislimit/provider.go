@@ -127,12 +127,12 @@ func (p *Provider) Evaluate(ctx context.Context, req ratelimit.Request) ratelimi
 	if p.denials == nil {
 		return certainty.Outcome(plan.policy, p.dispatcher.Dispatch(ctx, plan.call(req)))
 	}
-	return p.evaluateOnce(ctx, plan, req)
+	return p.evaluateRemembering(ctx, plan, req)
 }
 
-// evaluateOnce answers by a denial that is known and exact, or else asks Redis and
-// keeps what it denies. Who may not ask gets no answer from memory either.
-func (p *Provider) evaluateOnce(ctx context.Context, plan *plan, req ratelimit.Request) ratelimit.Outcome {
+// evaluateRemembering answers by a denial that is known and exact, or else asks Redis
+// and keeps what it denies. Who may not ask gets no answer from memory either.
+func (p *Provider) evaluateRemembering(ctx context.Context, plan *plan, req ratelimit.Request) ratelimit.Outcome {
 	question := denial.Key{
 		PolicyID: plan.policy.ID(), Revision: plan.policy.Revision(), SubjectDigest: req.SubjectDigest, Cost: req.Cost,
 	}
@@ -149,6 +149,14 @@ func (p *Provider) evaluateOnce(ctx context.Context, plan *plan, req ratelimit.R
 		p.denials.Store(question, decisionIn(outcome), sent, received)
 	}
 	return outcome
+}
+
+// decisionIn is the decision of an outcome, if it has one.
+func decisionIn(o ratelimit.Outcome) ratelimit.Decision {
+	return ratelimit.Match(o, func(e ratelimit.Evaluated) ratelimit.Decision { return e.Decision },
+		func(ratelimit.Unavailable) ratelimit.Decision { return ratelimit.Decision{} },
+		func(ratelimit.Indeterminate) ratelimit.Decision { return ratelimit.Decision{} },
+		func(ratelimit.Incompatible) ratelimit.Decision { return ratelimit.Decision{} })
 }
 
 // nameOf is the policy id that req gives, if it has the form of one.
@@ -197,14 +205,6 @@ func (p *Provider) Budget() time.Duration { return p.connection.Budget() }
 // Connection is the provider's connection, to a server or a cluster, for health and
 // figures.
 func (p *Provider) Connection() coordination.Endpoint { return p.connection }
-
-// decisionIn is the decision of an outcome, if it has one.
-func decisionIn(o ratelimit.Outcome) ratelimit.Decision {
-	return ratelimit.Match(o, func(e ratelimit.Evaluated) ratelimit.Decision { return e.Decision },
-		func(ratelimit.Unavailable) ratelimit.Decision { return ratelimit.Decision{} },
-		func(ratelimit.Indeterminate) ratelimit.Decision { return ratelimit.Decision{} },
-		func(ratelimit.Incompatible) ratelimit.Decision { return ratelimit.Decision{} })
-}
 
 // Close ends the connection; evaluations in flight run to their end, later ones
 // are Unavailable. It may be called more than once.

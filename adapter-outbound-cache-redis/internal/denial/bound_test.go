@@ -85,9 +85,9 @@ func TestStore_countsWhatIsOverAndStoredAgain(t *testing.T) {
 	}
 }
 
-// TestStore_knowsAnEndedDenialFromItsSuccessor comes to the slot of a denial that is
-// over while the same question has a new one elsewhere.
-func TestStore_knowsAnEndedDenialFromItsSuccessor(t *testing.T) {
+// A question that is denied again after its denial has ended takes the place that it
+// had, and the next one that of the first.
+func TestStore_anEndedDenialComesBackInItsOwnPlace(t *testing.T) {
 	clock := &hand{}
 	c := cache(t, 3, time.Second, clock.now)
 	keys := subjects(4)
@@ -98,8 +98,8 @@ func TestStore_knowsAnEndedDenialFromItsSuccessor(t *testing.T) {
 	if _, hit := c.Lookup(keys[1]); hit {
 		t.Error("a denial that is over still answers")
 	}
-	c.Store(keys[1], denied(keys[1], time.Second), clock.at, clock.at) // in place of the first
-	c.Store(keys[3], denied(keys[3], time.Second), clock.at, clock.at) // where it was before
+	c.Store(keys[1], denied(keys[1], time.Second), clock.at, clock.at) // where it was before
+	c.Store(keys[3], denied(keys[3], time.Second), clock.at, clock.at) // in place of the first
 	if got := hits(c, keys[1:]); got != 3 {
 		t.Errorf("holds %d of the latest 3", got)
 	}

@@ -23,7 +23,7 @@ type shard struct {
 	_     [64]byte // no two locks in one cache line
 }
 
-// entry is one denial; the zero entry is a free slot.
+// entry is one denial, which may have ended.
 type entry struct {
 	key      Key
 	observed ratelimit.Decision
@@ -76,14 +76,15 @@ func (s *shard) store(e entry) {
 	defer s.mu.Unlock()
 	slot, known := s.slots[e.key]
 	if !known {
-		slot = s.free()
+		slot = s.takeSlot()
 		s.slots[e.key] = slot
 	}
 	s.ring[slot] = e
 }
 
-// free is a slot that no denial is in.
-func (s *shard) free() int32 {
+// takeSlot takes a slot for a question that has none: a new one while there is room,
+// then the one that was taken the longest ago, and forgets the denial in it.
+func (s *shard) takeSlot() int32 {
 	if len(s.ring) < s.room {
 		s.ring = append(s.ring, entry{})
 		return int32(len(s.ring) - 1)

@@ -1,7 +1,9 @@
-// Package executor runs Lua programs. Structured is the path of the limiters'
-// programs: a bounded array in raw bytes, over a connection whose
-// failures tell what was sent. Scalar is the path of programs that answer one
-// value over an ordinary client.
+// Package executor runs one Lua program by itself. Structured is the path of a
+// limiter's program that verifies a server, or that runs on a slot that is still
+// coming to a node: a bounded array in raw bytes, over a connection whose failures
+// tell what was sent. All other calls of the limiters are sent in groups, by package
+// coordination. Scalar is the path of programs that answer one value over an ordinary
+// client.
 //
 // The one rule that matters: a program is sent by its SHA, and only the answer
 // NOSCRIPT, which proves that nothing ran, lets its exact source follow, once.
