@@ -11,6 +11,7 @@ require (
 	github.com/edgelimit/edgelimit/adapter-outbound-cache-redis v0.0.0
 	github.com/edgelimit/edgelimit/shared-contract v0.0.0
 	github.com/go-redis/redis_rate/v10 v10.0.1
+	github.com/google/pprof v0.0.0-20261105003125-4bf881d7fb0b
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.80
 	github.com/throttled/throttled/v2 v2.15.0

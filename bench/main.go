@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/edgelimit/edgelimit/bench/internal/report"
 	"github.com/edgelimit/edgelimit/bench/internal/web"
 )
 
@@ -37,10 +36,11 @@ func start(ctx context.Context, args []string) error {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	root := flags.String("root", "..", "the repository")
-	file := flags.String("report", "", "the page to write; a whole run writes docs/evidence/performance.md, any other none")
+	file := flags.String("report", "", "the page to write; a whole run writes its page in docs/evidence, any other none")
 	quick := flags.Bool("quick", false, "fewer and shorter rounds, no million subjects; not evidence")
 	rounds := flags.Int("rounds", full.rounds, "rounds of a race")
 	slice := flags.Duration("slice", full.slice, "how long a contender runs in a round")
+	profile := flags.Bool("profile", false, "show where the time and the memory go instead, and write docs/evidence/profile.md")
 	only := flags.String("only", "", "measure only contenders whose name contains this; gateway is one")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -63,20 +63,26 @@ func run(ctx context.Context, args []string) error {
 	if p.rounds < 1 || p.slice < time.Millisecond {
 		return errors.New("rounds must be 1 or more, and slice 1ms or more")
 	}
-	p.only, p.root = *only, *root
-	if *file == "" && *only == "" && !*quick {
-		*file = *root + "/docs/evidence/performance.md"
+	if *profile && *only != "" {
+		return errors.New("a profile is of all that it measures: leave out only")
 	}
-	page, err := p.page(ctx, args)
+	p.only, p.root = *only, *root
+	name, measure := "performance.md", p.performance
+	if *profile {
+		name, measure = "profile.md", p.profile
+	}
+	if *file == "" && *only == "" && !*quick {
+		*file = *root + "/docs/evidence/" + name
+	}
+	text, err := measure(ctx, args)
 	if err != nil {
 		return err
 	}
-	return publish(page, *file)
+	return publish(text, *file)
 }
 
 // publish prints the page, and writes it if it has a file.
-func publish(page report.Page, file string) error {
-	text := page.Text()
+func publish(text, file string) error {
 	fmt.Print(text)
 	if file == "" {
 		return nil
@@ -86,8 +92,11 @@ func publish(page report.Page, file string) error {
 
 // command is what runs the same again.
 func command(args []string) string {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		return "make bench"
+	case len(args) == 1 && strings.TrimLeft(args[0], "-") == "profile":
+		return "make profile"
 	}
 	words := []string{"cd bench && go run ."}
 	for _, arg := range args {

@@ -27,18 +27,28 @@ type plan struct {
 	growth   []int         // subjects
 	only     string
 	root     string
+
+	// Of the profile alone.
+	tries    int           // rounds of scripts
+	scripted int           // decisions of a script in one of them
+	sampled  time.Duration // how long callers are looked into
+	kinds    int           // subjects of each kind of state
 }
 
 var full = plan{
 	rounds: 5, slice: 400 * time.Millisecond, few: 3, requests: time.Second,
 	subjects: 10_000, kept: 100_000, callers: []int{1, 16, 64, 256}, many: 1024,
 	growth: []int{1, 1_000, 10_000, 100_000, 1_000_000},
+
+	tries: 30, scripted: 512, sampled: 3 * time.Second, kinds: 50_000,
 }
 
 var short = plan{
 	rounds: 3, slice: 100 * time.Millisecond, few: 3, requests: time.Second,
 	subjects: 10_000, kept: 10_000, callers: []int{1, 16, 64, 256}, many: 1024,
 	growth: []int{1, 1_000},
+
+	tries: 8, scripted: 512, sampled: 500 * time.Millisecond, kinds: 5_000,
 }
 
 // growthCallers is how many callers decide while the subjects grow.
@@ -78,23 +88,42 @@ func (p plan) chosen(cs ...contender.Contender) []contender.Contender {
 	return kept
 }
 
-// page measures it all.
-func (p plan) page(ctx context.Context, args []string) (page report.Page, err error) {
+// on runs a measurement on a server of its own.
+func (p plan) on(ctx context.Context, args []string, measure func(bench, report.Run) error) (err error) {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
-		return report.Page{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	page = report.Page{Date: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Command: command(args), Machine: machine(), Load: loadAverage(), Rounds: p.rounds, Few: min(p.rounds, p.few), Slice: p.slice}
+	run := report.Run{Date: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Command: command(args), Machine: machine(), Load: loadAverage(), Rounds: p.rounds, Slice: p.slice}
 	s, err := server.Start(ctx, folder)
 	if err != nil {
-		return report.Page{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if page.Redis, err = s.Version(ctx); err != nil {
-		return report.Page{}, fmt.Errorf("ask redis-server for its version: %w", err)
+	if run.Redis, err = s.Version(ctx); err != nil {
+		return fmt.Errorf("ask redis-server for its version: %w", err)
 	}
-	b := bench{plan: p, server: s, folder: folder}
-	page.Findings, err = b.findings(ctx)
-	return page, err
+	return measure(bench{plan: p, server: s, folder: folder}, run)
+}
+
+// performance is the page of everyone side by side.
+func (p plan) performance(ctx context.Context, args []string) (text string, err error) {
+	var page report.Page
+	err = p.on(ctx, args, func(b bench, run report.Run) (err error) {
+		page = report.Page{Run: run, Few: min(p.rounds, p.few)}
+		page.Findings, err = b.findings(ctx)
+		return err
+	})
+	return page.Text(), err
+}
+
+// profile is the page of where the time and the memory go.
+func (p plan) profile(ctx context.Context, args []string) (text string, err error) {
+	var page report.Profile
+	err = p.on(ctx, args, func(b bench, run report.Run) error {
+		page = report.Profile{Run: run}
+		return b.profile(ctx, &page)
+	})
+	return page.Text(), err
 }

@@ -98,6 +98,11 @@ func fill(ctx context.Context, s *server.Server, c contender.Contender, names []
 	if err := errors.Join(load.Touch(ctx, limiter, len(names), fillers), limiter.Close()); err != nil {
 		return err
 	}
+	return alone(ctx, s)
+}
+
+// alone returns once the server has no connection but ours.
+func alone(ctx context.Context, s *server.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
 	tick := time.NewTicker(pollEvery)

@@ -10,6 +10,8 @@ type Figures struct {
 	CPU       float64 // microseconds of the Redis process, per decision
 	Commands  float64 // run by Redis, those within scripts included, per decision
 	Trips     float64 // reads of sockets by Redis, per decision
+	Scripts   float64 // microseconds of Redis within scripts, per decision
+	Given     float64 // of these, within the commands that scripts gave
 }
 
 // median is the median of each figure by itself.
@@ -29,6 +31,8 @@ func median(laps []Figures) Figures {
 		CPU:       middle(func(f Figures) float64 { return f.CPU }),
 		Commands:  middle(func(f Figures) float64 { return f.Commands }),
 		Trips:     middle(func(f Figures) float64 { return f.Trips }),
+		Scripts:   middle(func(f Figures) float64 { return f.Scripts }),
+		Given:     middle(func(f Figures) float64 { return f.Given }),
 	}
 }
 

@@ -64,6 +64,11 @@ func Enter(ctx context.Context, s *server.Server, c contender.Contender, names [
 // Close closes the contender.
 func (e Entry) Close() error { return e.limiter.Close() }
 
+// Load lays a load on it beside any race.
+func (e Entry) Load(ctx context.Context, callers, subjects int, length time.Duration) load.Sample {
+	return load.Load{Callers: callers, Subjects: subjects, Length: length, Path: e.Path}.Run(ctx, e.limiter)
+}
+
 // Run runs the rounds, each of which begins with another entry. Before them each
 // entry has a slice that counts for nothing, in which its connections are opened.
 func (r Race) Run(ctx context.Context, s *server.Server, entries []Entry) ([]Result, error) {
@@ -111,6 +116,10 @@ func (r Race) lap(ctx context.Context, s *server.Server, e Entry) (Figures, load
 		}
 	}
 	runtime.GC()
+	billed, err := s.Bill(ctx)
+	if err != nil {
+		return Figures{}, load.Sample{}, err
+	}
 	before, err := s.Figures(ctx)
 	if err != nil {
 		return Figures{}, load.Sample{}, err
@@ -120,7 +129,11 @@ func (r Race) lap(ctx context.Context, s *server.Server, e Entry) (Figures, load
 	if err != nil {
 		return Figures{}, load.Sample{}, err
 	}
-	n := float64(max(sample.Decisions, 1))
+	bill, err := s.Bill(ctx)
+	if err != nil {
+		return Figures{}, load.Sample{}, err
+	}
+	spent, n := bill.Since(billed), float64(max(sample.Decisions, 1))
 	return Figures{
 		PerSecond: float64(sample.Decisions-sample.Failed) / sample.Took.Seconds(),
 		P50:       millis(sample.P50),
@@ -129,7 +142,10 @@ func (r Race) lap(ctx context.Context, s *server.Server, e Entry) (Figures, load
 		CPU:       float64((after.CPU - before.CPU).Microseconds()) / n,
 		Commands:  float64(after.Commands-before.Commands) / n,
 		Trips:     float64(after.Reads-before.Reads) / n,
+		Scripts:   micros(spent.Scripts()) / n,
+		Given:     micros(spent.Given()) / n,
 	}, sample, nil
 }
 
 func millis(d time.Duration) float64 { return d.Seconds() * 1000 }
+func micros(d time.Duration) float64 { return d.Seconds() * 1e6 }

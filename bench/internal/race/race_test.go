@@ -55,6 +55,9 @@ func TestRace_readsWhatRedisDid(t *testing.T) {
 	if f.Commands < 5 || f.Commands > 5.5 || f.Trips < 1 || f.Trips > 1.5 {
 		t.Errorf("%v commands in %v trips, want 5 in 1", f.Commands, f.Trips)
 	}
+	if f.Given <= 0 || f.Scripts <= f.Given {
+		t.Errorf("scripts took %v µs, their commands %v; want more, and more than nothing", f.Scripts, f.Given)
+	}
 	if f.PerSecond <= 0 || f.P50 <= 0 || f.P99 < f.P50 || f.CPU <= 0 || f.Allocs < 1 {
 		t.Errorf("figures %+v, want all above 0 and p99 no less than p50", f)
 	}

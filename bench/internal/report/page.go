@@ -8,16 +8,21 @@ import (
 	"github.com/edgelimit/edgelimit/bench/internal/finding"
 )
 
-// Page is a report.
-type Page struct {
+// Run is what a report is of.
+type Run struct {
 	Date    string
 	Command string // what runs it again
 	Redis   string // version
 	Machine string
 	Load    string // of the machine before the run
 	Rounds  int
-	Few     int // rounds of the growth of subjects
 	Slice   time.Duration
+}
+
+// Page is the report on performance.
+type Page struct {
+	Run
+	Few int // rounds of the growth of subjects
 	finding.Findings
 }
 
@@ -25,15 +30,7 @@ type Page struct {
 func (p Page) Text() string {
 	var b strings.Builder
 	b.WriteString(opening)
-	table(&b, []string{"the run", ""}, [][]string{
-		{"date", p.Date},
-		{"command", "`" + p.Command + "`"},
-		{"redis", p.Redis},
-		{"machine", p.Machine},
-		{"load average before", p.Load},
-		{"rounds", strconv.Itoa(p.Rounds) + "; of the growth of subjects " + strconv.Itoa(p.Few)},
-		{"slice", p.Slice.String()},
-	})
+	p.head(&b, strconv.Itoa(p.Rounds)+"; of the growth of subjects "+strconv.Itoa(p.Few))
 	p.bars(&b)
 	p.decisions(&b)
 	p.growth(&b)
@@ -43,6 +40,18 @@ func (p Page) Text() string {
 	p.wrong(&b)
 	b.WriteString(method)
 	return b.String()
+}
+
+func (r Run) head(b *strings.Builder, rounds string) {
+	table(b, []string{"the run", ""}, [][]string{
+		{"date", r.Date},
+		{"command", "`" + r.Command + "`"},
+		{"redis", r.Redis},
+		{"machine", r.Machine},
+		{"load average before", r.Load},
+		{"rounds", rounds},
+		{"slice", r.Slice.String()},
+	})
 }
 
 const opening = `# Performance

@@ -14,7 +14,7 @@ import (
 
 func TestPage_showsFiguresRatiosAndVerdicts(t *testing.T) {
 	page := report.Page{
-		Date: "today", Command: "make bench", Redis: "7", Machine: "m", Load: "0", Rounds: 7, Few: 3, Slice: time.Second,
+		Run: report.Run{Date: "today", Command: "make bench", Redis: "7", Machine: "m", Load: "0", Rounds: 7, Slice: time.Second}, Few: 3,
 		Findings: finding.Findings{
 			NoGateway: "no wrk",
 			Decisions: []finding.Heat{{Race: race.Race{Callers: 64, Subjects: 10_000}, Results: []race.Result{

@@ -10,12 +10,21 @@ import (
 // table writes a Markdown table whose first column is words and whose others are
 // figures.
 func table(b *strings.Builder, head []string, rows [][]string) {
+	if len(head) == 2 {
+		words(b, head, rows)
+		return
+	}
+	grid(b, head, "|---"+strings.Repeat("|--:", len(head)-1)+"|\n", rows)
+}
+
+// words writes one whose columns are all words.
+func words(b *strings.Builder, head []string, rows [][]string) {
+	grid(b, head, strings.Repeat("|---", len(head))+"|\n", rows)
+}
+
+func grid(b *strings.Builder, head []string, rule string, rows [][]string) {
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	line(head)
-	rule := "|---" + strings.Repeat("|--:", len(head)-1) + "|\n"
-	if len(head) == 2 {
-		rule = "|---|---|\n"
-	}
 	b.WriteString(rule)
 	for _, row := range rows {
 		line(row)

@@ -1,0 +1,45 @@
+package ablation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/edgelimit/edgelimit/bench/internal/contender"
+	"github.com/edgelimit/edgelimit/bench/internal/load"
+	"github.com/edgelimit/edgelimit/bench/internal/server"
+)
+
+const (
+	crowd  = 64
+	moment = 50 * time.Millisecond
+	term   = time.Minute
+)
+
+// Of is the script by which a contender decides, overheard: for one caller, or for
+// many at once.
+func Of(ctx context.Context, s *server.Server, c contender.Contender, which Calls) (Script, error) {
+	calls, err := Overhear(ctx, s.Addr(), func() (err error) {
+		limiter, err := c.Open(s.Addr(), contender.Names(crowd))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, limiter.Close()) }()
+		if which == Batch {
+			return load.Load{Callers: crowd, Subjects: crowd, Length: moment, Path: c.Path}.Run(ctx, limiter).Failure
+		}
+		ctx, cancel := context.WithTimeout(ctx, term)
+		defer cancel()
+		_, err = load.Insist(ctx, limiter.Caller(ctx), 0)
+		return err
+	})
+	if err != nil {
+		return Script{}, fmt.Errorf("overhear %s: %w", c.Name, err)
+	}
+	script, err := Heard(calls, which)
+	if err != nil {
+		return Script{}, fmt.Errorf("overhear %s: %w", c.Name, err)
+	}
+	return script.Named(c.Name), nil
+}

@@ -1,0 +1,3 @@
+// Package cputime says where this process spends its CPU while something runs: by
+// function, and by what the work is for.
+package cputime
