@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
@@ -75,7 +75,7 @@ func invalidInvocations(p program.Program) []invocation {
 		return argv
 	}
 	for i, a := range arguments[p.Name] {
-		for what, text := range malformed {
+		for what, text := range programtest.Malformed {
 			rows = append(rows, invocation{a.name + " " + what, one, with(i+1, text)})
 		}
 		rows = append(rows, invocation{a.name + " is above its most by one", one, with(i+1, a.beyond)})
@@ -90,13 +90,13 @@ func TestArguments_whatNoPolicyGivesIsInvalidAndTouchesNothing(t *testing.T) {
 	servers(t, func(t *testing.T, client *redis.Client) {
 		for _, p := range program.Rates() {
 			for _, row := range invalidInvocations(p) {
-				got := eval(t, client, p, row.keys, row.argv...)
+				got := programtest.Eval(t, client, p, row.keys, row.argv...)
 				want := fmt.Sprintf("INVALID %v %v 0 0 0 0", got[1], got[1])
-				if text(got) != want {
-					t.Errorf("%s, %s: got %s, want %s", p.Name, row.sentence, text(got), want)
+				if programtest.Text(got) != want {
+					t.Errorf("%s, %s: got %s, want %s", p.Name, row.sentence, programtest.Text(got), want)
 				}
 			}
-			if got := text(eval(t, client, p, []string{"legal " + p.Name}, legalArguments(p)...)); got[:7] != "ALLOWED" {
+			if got := programtest.Text(programtest.Eval(t, client, p, []string{"legal " + p.Name}, legalArguments(p)...)); got[:7] != "ALLOWED" {
 				t.Errorf("%s: legal arguments: %s", p.Name, got)
 			}
 		}
@@ -139,13 +139,11 @@ func TestArguments_policyAndProgramDrawTheSameBounds(t *testing.T) {
 				t.Errorf("%s: the policy is %v, want legal %t", row.sentence, err, row.legal)
 			}
 			tokens, period := row.bucket.Rate()
-			got := eval(t, client, program.TokenBucket, []string{row.sentence}, "schema",
-				decimal(row.bucket.Capacity), decimal(tokens), decimal(period), "0", "0", "1")
+			got := programtest.Eval(t, client, program.TokenBucket, []string{row.sentence}, "schema",
+				programtest.Decimal(row.bucket.Capacity), programtest.Decimal(tokens), programtest.Decimal(period), "0", "0", "1")
 			if (got[0] == "ALLOWED") != row.legal {
-				t.Errorf("%s: the program answers %s, want legal %t", row.sentence, text(got), row.legal)
+				t.Errorf("%s: the program answers %s, want legal %t", row.sentence, programtest.Text(got), row.legal)
 			}
 		}
 	})
 }
-
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -4,64 +4,38 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/shared-contract/model"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
-var stateNow = strconv.Itoa(stateNowMillis)
+var stateNow = programtest.Decimal(programtest.StateNowMillis)
 
-// admitted is the decision on the first unit of a fresh key at stateNowMillis.
-func admitted(p ratelimit.Policy) string {
-	r, _, _ := model.New(p).Step(model.State{}, stateNowMillis, 1)
-	return line(r)
-}
-
-// What is not ours is refused by itself: left as it is byte for byte, and those before
-// and after it are decided.
 func TestBatch_aStateThatIsNotOursIsRefusedAlone(t *testing.T) {
-	client := connect(t, redistest.Start(t).Addr())
-	for _, p := range ordinary(t) {
-		want := []string{admitted(p), blank(model.StateIncompatible), admitted(p)}
-		for i, state := range incompatibleStates(p) {
-			name := fmt.Sprintf("%s %d", p.Algorithm().Name(), i)
-			keys := []string{name + " before", name, name + " after"}
-			state.plant(t, client, name)
-			client.PExpire(context.Background(), name, time.Hour)
-			before := content(t, client, name)
-			got := evalBatch(t, client, timedBatch, keys, append(batchArgs(p, "1", "1", "1"), stateNow)...)
-			if !slices.Equal(got, want) {
-				t.Errorf("%s, %s:\n got %q\nwant %q", p.Algorithm().Name(), state.sentence, got, want)
-			}
-			if after := content(t, client, name); after != before {
-				t.Errorf("%s, %s: the key became %.200s, was %.200s", p.Algorithm().Name(), state.sentence, after, before)
-			}
-		}
-	}
+	programtest.BatchRefusesStates(t, connect(t, redistest.Start(t).Addr()), "")
 }
 
 // Each number at the ends of its range is legal, in whatever order the fields are, and
 // is decided as the single program decides it.
 func TestBatch_readsWhatTheSingleProgramReads(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
-	for _, p := range ordinary(t) {
-		single := program.WithClock(program.For(p.Algorithm()), setClock)
-		for i, number := range numbers[p.Algorithm().Name()] {
-			for _, value := range []string{"0", number.legal, number.most} {
-				fields := legalFields(p)
+	for _, p := range programtest.Ordinary(t) {
+		single := program.WithClock(program.For(p.Algorithm()), programtest.SetClock)
+		for i, number := range programtest.Numbers[p.Algorithm().Name()] {
+			for _, value := range []string{"0", number.Legal, number.Most} {
+				fields := programtest.LegalFields(p)
 				fields[3+2*i] = value
 				for order := range orders(len(fields) / 2) {
 					fields := inOrder(fields, order)
-					plant(t, client, "batch", fields...)
-					plant(t, client, "single", fields...)
-					got := evalBatch(t, client, timedBatch, []string{"batch"}, append(batchArgs(p, "1"), stateNow)...)[0]
-					want := text(eval(t, client, single, []string{"single"}, append(program.PolicyArgs(p), "1", stateNow)...))
+					programtest.Plant(t, client, "batch", fields...)
+					programtest.Plant(t, client, "single", fields...)
+					got := programtest.EvalBatch(t, client, programtest.TimedBatch, []string{"batch"}, append(programtest.BatchArgs(p, "1"), stateNow)...)[0]
+					want := programtest.Text(programtest.Eval(t, client, single, []string{"single"}, append(program.PolicyArgs(p), "1", stateNow)...))
 					if got != want || strings.HasPrefix(got, "STATE") || strings.HasPrefix(got, "INVALID") {
 						t.Errorf("%s, %q: got %s, want %s", p.Algorithm().Name(), fields, got, want)
 					}
@@ -90,16 +64,16 @@ func inOrder(fields []string, order int) []string {
 
 func TestBatch_aBadCostIsInvalidAlone(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
-	for _, p := range ordinary(t) {
+	for _, p := range programtest.Ordinary(t) {
 		bad := map[string]string{"is zero": "0", "is above the limit by one": "11"}
-		for what, text := range malformed {
+		for what, text := range programtest.Malformed {
 			bad[what] = text
 		}
 		for what, cost := range bad {
 			name := string(p.Algorithm().Name()) + " " + what
 			keys := []string{name + " before", name, name, name + " after"}
-			got := evalBatch(t, client, timedBatch, keys, append(batchArgs(p, "1", cost, cost, "1"), stateNow)...)
-			want := []string{admitted(p), blank(model.Invalid), blank(model.Invalid), admitted(p)}
+			got := programtest.EvalBatch(t, client, programtest.TimedBatch, keys, append(programtest.BatchArgs(p, "1", cost, cost, "1"), stateNow)...)
+			want := []string{programtest.Admitted(p), programtest.Blank(model.Invalid), programtest.Blank(model.Invalid), programtest.Admitted(p)}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, a cost that %s:\n got %q\nwant %q", p.Algorithm().Name(), what, got, want)
 			}
@@ -112,7 +86,7 @@ func TestBatch_aBadCostIsInvalidAlone(t *testing.T) {
 
 func TestBatch_whatNoPolicyGivesMakesEveryDecisionInvalid(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
-	for _, p := range ordinary(t) {
+	for _, p := range programtest.Ordinary(t) {
 		legal := program.PolicyArgs(p)
 		rows := map[string][]string{
 			"the last argument is missing": legal[:len(legal)-1],
@@ -125,7 +99,7 @@ func TestBatch_whatNoPolicyGivesMakesEveryDecisionInvalid(t *testing.T) {
 				argv[i+1] = value
 				return argv
 			}
-			for what, text := range malformed {
+			for what, text := range programtest.Malformed {
 				rows[a.name+" "+what] = with(text)
 			}
 			rows[a.name+" is above its most by one"] = with(a.beyond)
@@ -134,8 +108,8 @@ func TestBatch_whatNoPolicyGivesMakesEveryDecisionInvalid(t *testing.T) {
 			}
 		}
 		for sentence, argv := range rows {
-			got := evalBatch(t, client, timedBatch, []string{"one", "other"}, append(argv, "1", "1", stateNow)...)
-			if want := []string{blank(model.Invalid), blank(model.Invalid)}; !slices.Equal(got, want) {
+			got := programtest.EvalBatch(t, client, programtest.TimedBatch, []string{"one", "other"}, append(argv, "1", "1", stateNow)...)
+			if want := []string{programtest.Blank(model.Invalid), programtest.Blank(model.Invalid)}; !slices.Equal(got, want) {
 				t.Errorf("%s, %s:\n got %q\nwant %q", p.Algorithm().Name(), sentence, got, want)
 			}
 		}
@@ -149,8 +123,8 @@ func TestBatch_drawsTheBoundsThatPoliciesDraw(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
 	for _, row := range boundaries {
 		tokens, period := row.bucket.Rate()
-		got := evalBatch(t, client, program.RateBatch, []string{row.sentence}, "1/token-bucket/1",
-			decimal(row.bucket.Capacity), decimal(tokens), decimal(period), "0", "0", "1")[0]
+		got := programtest.EvalBatch(t, client, program.RateBatch, []string{row.sentence}, "1/token-bucket/1",
+			programtest.Decimal(row.bucket.Capacity), programtest.Decimal(tokens), programtest.Decimal(period), "0", "0", "1")[0]
 		if strings.HasPrefix(got, "ALLOWED") != row.legal {
 			t.Errorf("%s: got %s, want legal %t", row.sentence, got, row.legal)
 		}
@@ -160,19 +134,19 @@ func TestBatch_drawsTheBoundsThatPoliciesDraw(t *testing.T) {
 func TestBatch_exactAtTheBoundsOfEveryPolicy(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
 	for _, row := range extremes {
-		p := policyWith(t, row.algorithm, row.regression, ratelimit.MaxSpan)
+		p := programtest.PolicyWith(t, row.algorithm, row.regression, ratelimit.MaxSpan)
 		keys := []string{"extreme", "beside"}
 		client.Del(context.Background(), keys...)
 		if row.state != nil {
 			for _, key := range keys {
-				plant(t, client, key, append([]string{"schema", program.Schema(p), "observed", decimal(row.observed)}, row.state...)...)
+				programtest.Plant(t, client, key, append([]string{"schema", program.Schema(p), "observed", programtest.Decimal(row.observed)}, row.state...)...)
 			}
 		}
 		row.want.ServerNowMillis = row.now
 		row.want.EffectiveNowMillis = max(row.now, row.want.EffectiveNowMillis)
-		cost := decimal(row.cost)
-		got := evalBatch(t, client, timedBatch, keys, append(batchArgs(p, cost, cost), decimal(row.now))...)
-		if want := []string{line(row.want), line(row.want)}; !slices.Equal(got, want) {
+		cost := programtest.Decimal(row.cost)
+		got := programtest.EvalBatch(t, client, programtest.TimedBatch, keys, append(programtest.BatchArgs(p, cost, cost), programtest.Decimal(row.now))...)
+		if want := []string{programtest.Line(row.want), programtest.Line(row.want)}; !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %q\nwant %q", row.sentence, got, want)
 		}
 	}
@@ -182,7 +156,7 @@ func TestBatch_exactAtTheBoundsOfEveryPolicy(t *testing.T) {
 // place of the decisions, and nothing is written.
 func TestBatch_answersAnErrorWhereNoDecisionCanBeMade(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
-	legal := program.PolicyArgs(ordinary(t)[0])
+	legal := program.PolicyArgs(programtest.Ordinary(t)[0])
 	for sentence, row := range map[string]struct {
 		keys []string
 		argv []string
@@ -195,7 +169,7 @@ func TestBatch_answersAnErrorWhereNoDecisionCanBeMade(t *testing.T) {
 		"the algorithm is unknown":      {[]string{"one"}, append([]string{"1/leaky-bucket/1"}, append(legal[1:], "1")...)},
 		"the revision is missing":       {[]string{"one"}, append([]string{"1/fixed-window/"}, append(legal[1:], "1")...)},
 	} {
-		err := client.Do(context.Background(), batchCommand("EVAL", program.RateBatch.Source, row.keys, row.argv)...).Err()
+		err := client.Do(context.Background(), programtest.Command("EVAL", program.RateBatch.Source, row.keys, row.argv)...).Err()
 		if err == nil || !strings.HasPrefix(err.Error(), "ERR rate-batch takes ") {
 			t.Errorf("%s: got %v, want the program's own error", sentence, err)
 		}

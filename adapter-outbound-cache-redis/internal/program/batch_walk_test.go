@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/shared-contract/contracttest"
 	"github.com/edgelimit/edgelimit/shared-contract/model"
@@ -69,7 +70,7 @@ type batchWalk struct {
 // kept is what a key should hold, after a batch and after the single program.
 type kept struct {
 	state         model.State
-	batch, single life
+	batch, single programtest.Life
 }
 
 // member is one decision of a batch.
@@ -98,14 +99,14 @@ func (w *batchWalk) names(key int) [2]string {
 func (w *batchWalk) agree() {
 	w.t.Helper()
 	ctx, began := context.Background(), time.Now()
-	single := program.WithClock(program.For(w.timeline.Policy.Algorithm()), setClock)
-	for _, run := range []program.Program{single, timedBatch} {
+	single := program.WithClock(program.For(w.timeline.Policy.Algorithm()), programtest.SetClock)
+	for _, run := range []program.Program{single, programtest.TimedBatch} {
 		if err := w.client.ScriptLoad(ctx, run.Source).Err(); err != nil {
 			w.t.Fatal(err)
 		}
 	}
 	for i := range w.kept {
-		w.kept[i] = kept{batch: noLife, single: noLife}
+		w.kept[i] = kept{batch: programtest.NoLife, single: programtest.NoLife}
 	}
 	pipe := w.client.Pipeline()
 	var left []batchFootprint
@@ -133,13 +134,13 @@ const plantedMillis = 7_200_000
 // plant puts a state in place of the first key's, with a lifetime as any state has.
 func (w *batchWalk) plant(pipe redis.Pipeliner, s model.State) {
 	ctx := context.Background()
-	w.kept[0] = kept{state: s, batch: noLife, single: noLife}
+	w.kept[0] = kept{state: s, batch: programtest.NoLife, single: programtest.NoLife}
 	for _, name := range w.names(0) {
 		pipe.Del(ctx, name)
 		if s.Exists {
-			pipe.HSet(ctx, name, stateFields(w.timeline.Policy, s))
+			pipe.HSet(ctx, name, programtest.StateFields(w.timeline.Policy, s))
 			pipe.Do(ctx, "PEXPIRE", name, plantedMillis)
-			w.kept[0].batch.millis, w.kept[0].single.millis = plantedMillis-extraMillis, plantedMillis-extraMillis
+			w.kept[0].batch.Millis, w.kept[0].single.Millis = plantedMillis-programtest.ExtraMillis, plantedMillis-programtest.ExtraMillis
 		}
 	}
 }
@@ -164,9 +165,9 @@ func (w *batchWalk) members(aimed contracttest.Step) []member {
 		k := &w.kept[key]
 		want, after, ttl := m.Step(k.state, aimed.NowMillis, cost)
 		w.coverage.Count(w.timeline.Policy, k.state, want)
-		k.batch = k.batch.after(want, ttl)
+		k.batch = k.batch.After(want, ttl)
 		if want.Status == model.Allowed {
-			k.single = life{ttl, aimed.NowMillis + ttl}
+			k.single = programtest.Life{Millis: ttl, Ends: aimed.NowMillis + ttl}
 		}
 		k.state = after
 		members[i] = member{key, cost, want}
@@ -194,15 +195,15 @@ func (w *batchWalk) cost(m model.Model, s model.State, now int64) int64 {
 
 // send sends the batch, the same decisions one by one, and asks for what they left.
 func (w *batchWalk) send(pipe redis.Pipeliner, single program.Program, f *batchFootprint) {
-	ctx, now := context.Background(), decimal(f.now)
+	ctx, now := context.Background(), programtest.Decimal(f.now)
 	var keys, costs []string
 	for _, m := range f.members {
-		keys, costs = append(keys, w.names(m.key)[0]), append(costs, decimal(m.cost))
+		keys, costs = append(keys, w.names(m.key)[0]), append(costs, programtest.Decimal(m.cost))
 	}
-	f.batch = pipe.Do(ctx, batchCommand("EVALSHA", timedBatch.SHA, keys, append(batchArgs(w.timeline.Policy, costs...), now))...)
+	f.batch = pipe.Do(ctx, programtest.Command("EVALSHA", programtest.TimedBatch.SHA, keys, append(programtest.BatchArgs(w.timeline.Policy, costs...), now))...)
 	for i, m := range f.members {
 		argv := append(program.PolicyArgs(w.timeline.Policy), costs[i], now)
-		f.singles = append(f.singles, pipe.Do(ctx, batchCommand("EVALSHA", single.SHA, []string{w.names(m.key)[1]}, argv)...))
+		f.singles = append(f.singles, pipe.Do(ctx, programtest.Command("EVALSHA", single.SHA, []string{w.names(m.key)[1]}, argv)...))
 	}
 	for key := range batchKeys {
 		for i, name := range w.names(key) {
@@ -220,14 +221,14 @@ func (w *batchWalk) compare(f batchFootprint, passedMillis int64) {
 	}
 	for i, m := range f.members {
 		fields, _ := decisions[i].([]any)
-		if got, one := text(fields), text(f.singles[i].Val().([]any)); got != line(m.want) || one != got {
+		if got, one := programtest.Text(fields), programtest.Text(f.singles[i].Val().([]any)); got != programtest.Line(m.want) || one != got {
 			w.t.Fatalf("at %d by %+v, member %d, cost %d:\n got %s\nwant %s\nthe single program says %s",
-				f.now, w.timeline.Policy, i, m.cost, got, line(m.want), one)
+				f.now, w.timeline.Policy, i, m.cost, got, programtest.Line(m.want), one)
 		}
 	}
 	for key, k := range f.kept {
-		want := fmt.Sprint(stateFields(w.timeline.Policy, k.state))
-		for i, life := range []life{k.batch, k.single} {
+		want := fmt.Sprint(programtest.StateFields(w.timeline.Policy, k.state))
+		for i, life := range []programtest.Life{k.batch, k.single} {
 			name := w.names(key)[i]
 			if got := fmt.Sprint(f.stored[2*key+i].Val()); got != want {
 				w.t.Fatalf("at %d by %+v, %s: stored %s, want %s", f.now, w.timeline.Policy, name, got, want)
@@ -236,7 +237,7 @@ func (w *batchWalk) compare(f batchFootprint, passedMillis int64) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			demandLife(w.t, name, pttl, life, passedMillis)
+			life.Demand(w.t, name, pttl, passedMillis)
 		}
 	}
 }

@@ -12,58 +12,28 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
-// plantUsed plants a state of p in which nothing is left, observed at an instant.
-func plantUsed(t *testing.T, client *redis.Client, p ratelimit.Policy, key string, observed int64) {
-	t.Helper()
-	plant(t, client, key, append([]string{"schema", program.Schema(p), "observed", decimal(observed)},
-		used(program.For(p.Algorithm()).Name)...)...)
-	client.PExpire(context.Background(), key, time.Hour)
-}
-
 func TestBatch_aDenialAndAnUnsafeClockWriteNothing(t *testing.T) {
-	client := connect(t, redistest.Start(t).Addr())
-	for _, p := range ordinary(t) {
-		keys := []string{"now", "held", "unsafe"}
-		for i, observed := range []int64{stateNowMillis, stateNowMillis + 2000, stateNowMillis + 2001} {
-			plantUsed(t, client, p, keys[i], observed)
-		}
-		var before []string
-		for _, key := range keys {
-			before = append(before, content(t, client, key))
-		}
-		for range 3 {
-			got := evalBatch(t, client, timedBatch, keys, append(batchArgs(p, "1", "1", "1"), stateNow)...)
-			for i, want := range []string{"DENIED", "DENIED", "CLOCK_UNSAFE"} {
-				if status, _, _ := strings.Cut(got[i], " "); status != want {
-					t.Errorf("%s, %s: got %s, want %s", p.Algorithm().Name(), keys[i], got[i], want)
-				}
-			}
-		}
-		for i, key := range keys {
-			if after := content(t, client, key); after != before[i] {
-				t.Errorf("%s, %s: left %s, was %s", p.Algorithm().Name(), key, after, before[i])
-			}
-		}
-	}
+	programtest.BatchKeepsStates(t, connect(t, redistest.Start(t).Addr()), "")
 }
 
 // What a batch makes the server do, by the server's own count: one look at the clock,
 // one at each state, a write and a lifetime for each allow.
 func TestBatch_readsTheClockOnceAndOnlyAnAllowWrites(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
-	for _, p := range ordinary(t) {
+	for _, p := range programtest.Ordinary(t) {
 		name := string(p.Algorithm().Name())
 		keys := append(slices.Repeat([]string{name}, 12), name+" other", name+" other")
 		if err := client.ConfigResetStat(context.Background()).Err(); err != nil {
 			t.Fatal(err)
 		}
 		// On a clock that stands still, as the server's does within the batch.
-		got := evalBatch(t, client, program.RateBatch, keys, batchArgs(p, slices.Repeat([]string{"1"}, len(keys))...)...)
+		got := programtest.EvalBatch(t, client, program.RateBatch, keys, programtest.BatchArgs(p, slices.Repeat([]string{"1"}, len(keys))...)...)
 		allows := 0
 		for i, decision := range got {
 			want := map[bool]string{true: "ALLOWED ", false: "DENIED "}[i < 10 || i > 11]
@@ -87,12 +57,12 @@ func TestBatch_readsTheClockOnceAndOnlyAnAllowWrites(t *testing.T) {
 // The clock of a batch is the server's, in whole milliseconds, and one for all.
 func TestBatch_decidesAllByOneClock(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
-	p := policy(t, ratelimit.FixedWindow{Limit: ratelimit.MaxSafeInteger, Window: time.Hour})
+	p := programtest.Policy(t, ratelimit.FixedWindow{Limit: ratelimit.MaxSafeInteger, Window: time.Hour})
 	keys, costs := slices.Repeat([]string{"clock"}, program.MaxBatch), slices.Repeat([]string{"1"}, program.MaxBatch)
 	millis := func() int64 { return client.Time(context.Background()).Val().UnixMilli() }
 	for range 50 {
 		before := millis()
-		got := evalBatch(t, client, program.RateBatch, keys, batchArgs(p, costs...)...)
+		got := programtest.EvalBatch(t, client, program.RateBatch, keys, programtest.BatchArgs(p, costs...)...)
 		after := millis()
 		first := strings.Fields(got[0])[1]
 		if now, err := strconv.ParseInt(first, 10, 64); err != nil || now < before || now > after {
@@ -111,26 +81,26 @@ func TestBatch_decidesAllByOneClock(t *testing.T) {
 func TestBatch_onAFullServerDecidesWhatNeedsNoWrite(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
 	ctx := context.Background()
-	for _, p := range ordinary(t) {
+	for _, p := range programtest.Ordinary(t) {
 		for _, key := range []string{"used", "foreign", "state"} {
 			client.ConfigSet(ctx, "maxmemory", "0")
 			client.Del(ctx, key)
 		}
-		plantUsed(t, client, p, "used", stateNowMillis)
+		programtest.PlantUsed(t, client, p, "used", programtest.StateNowMillis)
 		client.Set(ctx, "foreign", "1", 0)
-		plant(t, client, "state", legalFields(p)...)
-		before := content(t, client, "state")
+		programtest.Plant(t, client, "state", programtest.LegalFields(p)...)
+		before := programtest.Content(t, client, "state")
 		if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 			t.Fatal(err)
 		}
 		keys := []string{"used", "fresh", "state", "foreign", "used", "used"}
-		got := evalBatch(t, client, timedBatch, keys, append(batchArgs(p, "1", "1", "1", "1", "0", "1"), stateNow)...)
+		got := programtest.EvalBatch(t, client, programtest.TimedBatch, keys, append(programtest.BatchArgs(p, "1", "1", "1", "1", "0", "1"), stateNow)...)
 		for i, want := range []string{"DENIED ", "OOM ", "OOM ", "STATE_INCOMPATIBLE ", "INVALID ", "DENIED "} {
 			if !strings.HasPrefix(got[i], want) {
 				t.Errorf("%s, %s: got %s, want %s", p.Algorithm().Name(), keys[i], got[i], want)
 			}
 		}
-		if after := content(t, client, "state"); after != before || client.Exists(ctx, "fresh").Val() != 0 {
+		if after := programtest.Content(t, client, "state"); after != before || client.Exists(ctx, "fresh").Val() != 0 {
 			t.Errorf("%s: something was charged: %s, was %s", p.Algorithm().Name(), after, before)
 		}
 	}
@@ -146,7 +116,7 @@ func TestBatch_aKeyThatExpiresUnderTheProgramNeverConfusesIt(t *testing.T) {
 		ratelimit.TokenBucket{Capacity: 5, RefillTokens: 5, RefillPeriod: time.Millisecond},
 	} {
 		t.Run(string(algorithm.Name()), func(t *testing.T) {
-			p := policy(t, algorithm)
+			p := programtest.Policy(t, algorithm)
 			if err := client.ScriptLoad(context.Background(), program.RateBatch.Source).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +136,7 @@ func TestBatch_aKeyThatExpiresUnderTheProgramNeverConfusesIt(t *testing.T) {
 func hammerBatch(t *testing.T, client *redis.Client, p ratelimit.Policy) {
 	ctx := context.Background()
 	keys, costs := slices.Repeat([]string{brief(p)}, program.MaxBatch), slices.Repeat([]string{"1"}, program.MaxBatch)
-	args := batchCommand("EVALSHA", program.RateBatch.SHA, keys, batchArgs(p, costs...))
+	args := programtest.Command("EVALSHA", program.RateBatch.SHA, keys, programtest.BatchArgs(p, costs...))
 	for range hammerRounds {
 		pipe := client.Pipeline()
 		runs := make([]*redis.RawCmd, hammerRuns/10)

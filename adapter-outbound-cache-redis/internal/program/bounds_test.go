@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/shared-contract/model"
@@ -124,14 +125,14 @@ func TestBounds_exactAtTheBoundsOfEveryPolicy(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
 	ctx := context.Background()
 	for _, row := range extremes {
-		p := policyWith(t, row.algorithm, row.regression, ratelimit.MaxSpan)
+		p := programtest.PolicyWith(t, row.algorithm, row.regression, ratelimit.MaxSpan)
 		client.Del(ctx, "extreme")
 		if row.state != nil {
-			plant(t, client, "extreme", append([]string{"schema", program.Schema(p), "observed", decimal(row.observed)}, row.state...)...)
+			programtest.Plant(t, client, "extreme", append([]string{"schema", program.Schema(p), "observed", programtest.Decimal(row.observed)}, row.state...)...)
 		}
-		timed := program.WithClock(program.For(row.algorithm), setClock)
+		timed := program.WithClock(program.For(row.algorithm), programtest.SetClock)
 		args := []any{"EVAL", timed.Source, 1, "extreme"}
-		for _, arg := range append(program.PolicyArgs(p), decimal(row.cost), decimal(row.now)) {
+		for _, arg := range append(program.PolicyArgs(p), programtest.Decimal(row.cost), programtest.Decimal(row.now)) {
 			args = append(args, arg)
 		}
 		var raw bytes.Buffer
@@ -144,7 +145,7 @@ func TestBounds_exactAtTheBoundsOfEveryPolicy(t *testing.T) {
 		if err != nil || got != row.want {
 			t.Errorf("%s:\n got %+v, %v\nwant %+v", row.sentence, got, err, row.want)
 		}
-		if ttl := lifetime(client.PTTL(ctx, "extreme").Val().Milliseconds()); row.ttl > 0 && (ttl > row.ttl || ttl < row.ttl-1000) {
+		if ttl := programtest.Lifetime(client.PTTL(ctx, "extreme").Val().Milliseconds()); row.ttl > 0 && (ttl > row.ttl || ttl < row.ttl-1000) {
 			t.Errorf("%s: expiry %d, want %d", row.sentence, ttl, row.ttl)
 		}
 	}

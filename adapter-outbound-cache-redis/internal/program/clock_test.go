@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 )
 
 // The production clock is the server's, in whole milliseconds, rounded down.
@@ -19,11 +20,11 @@ func TestClock_isTheServersInMilliseconds(t *testing.T) {
 			}
 			return now.UnixMilli()
 		}
-		for _, p := range ordinary(t) {
+		for _, p := range programtest.Ordinary(t) {
 			run := program.For(p.Algorithm())
 			for range 100 {
 				before := millis()
-				got := eval(t, client, run, []string{run.Name}, append(program.PolicyArgs(p), "1")...)
+				got := programtest.Eval(t, client, run, []string{run.Name}, append(program.PolicyArgs(p), "1")...)
 				if now := got[1].(int64); now < before || now > millis() {
 					t.Fatalf("%s ran at %d, want %d to %d", run.Name, now, before, millis())
 				}

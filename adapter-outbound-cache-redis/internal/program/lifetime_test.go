@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/shared-contract/model"
@@ -26,7 +27,7 @@ func TestLifetime_aKeyThatExpiresUnderTheProgramNeverConfusesIt(t *testing.T) {
 		ratelimit.TokenBucket{Capacity: 5, RefillTokens: 5, RefillPeriod: time.Millisecond},
 	} {
 		t.Run(string(algorithm.Name()), func(t *testing.T) {
-			p := policy(t, algorithm)
+			p := programtest.Policy(t, algorithm)
 			if err := client.ScriptLoad(context.Background(), program.For(algorithm).Source).Err(); err != nil {
 				t.Fatal(err)
 			}

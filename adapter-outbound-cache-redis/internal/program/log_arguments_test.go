@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 )
 
 const beyondWindow = "31622400000001" // microseconds: 366 days and one
@@ -33,7 +34,7 @@ func invalidLogCalls() []invocation {
 		return argv
 	}
 	for i, name := range []string{"window", "outer limit", "inner limit"} {
-		for what, text := range malformed {
+		for what, text := range programtest.Malformed {
 			rows = append(rows, invocation{name + " " + what, two, with(i, text)})
 			if i < 2 {
 				rows = append(rows, invocation{name + " of one layer " + what, one, with(i, text)[:2]})
@@ -50,7 +51,7 @@ func invalidLogCalls() []invocation {
 func TestLog_whatNoLimiterAsksIsInvalidAndTouchesNothing(t *testing.T) {
 	servers(t, func(t *testing.T, client *redis.Client) {
 		for _, row := range invalidLogCalls() {
-			if got := text(eval(t, client, program.SlidingLog, row.keys, row.argv...)); got != "INVALID 0 0 0 0 0" {
+			if got := programtest.Text(programtest.Eval(t, client, program.SlidingLog, row.keys, row.argv...)); got != "INVALID 0 0 0 0 0" {
 				t.Errorf("%s: got %s, want INVALID 0 0 0 0 0", row.sentence, got)
 			}
 		}
@@ -68,13 +69,13 @@ func TestLog_theEndsOfEachRangeAreLegal(t *testing.T) {
 			{"1", "1", "1"}, {"31622400000000", "1", "1"}, {"1000000", "9007199254740991", "1"}, {"1000000", "1", "9007199254740991"},
 		} {
 			keys := []string{"outer " + strconv.Itoa(i), "inner " + strconv.Itoa(i)}
-			if got := eval(t, client, program.SlidingLogDual, keys, argv...); got[0] != "ALLOWED" {
-				t.Errorf("%q: got %s, want ALLOWED", argv, text(got))
+			if got := programtest.Eval(t, client, program.SlidingLogDual, keys, argv...); got[0] != "ALLOWED" {
+				t.Errorf("%q: got %s, want ALLOWED", argv, programtest.Text(got))
 			}
 		}
 		for _, argv := range [][]string{{"1000000", "0", "1"}, {"1000000", "1", "0"}} {
-			if got := eval(t, client, program.SlidingLogDual, []string{"outer", "inner"}, argv...); got[0] != "DENIED" {
-				t.Errorf("%q: got %s, want DENIED", argv, text(got))
+			if got := programtest.Eval(t, client, program.SlidingLogDual, []string{"outer", "inner"}, argv...); got[0] != "DENIED" {
+				t.Errorf("%q: got %s, want DENIED", argv, programtest.Text(got))
 			}
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/shared-contract/model"
 	"github.com/edgelimit/edgelimit/shared-contract/slidinglog"
@@ -58,7 +59,7 @@ func newLogWalk(random *rand.Rand, n int) *logWalk {
 	windows := []int64{1, 2, 999, 1000, 1001, 1500, 20_000, 1_000_000, 60_000_000, 3_600_000_000, 31_622_400_000_000}
 	tenant := fmt.Sprintf("walk-%d", n)
 	w := &logWalk{
-		random: random, window: windows[n%len(windows)], most: 2 + random.Int64N(8), now: logNow,
+		random: random, window: windows[n%len(windows)], most: 2 + random.Int64N(8), now: programtest.LogNow,
 		keys: []string{tenant, tenant + ":user:ann", tenant + ":user:bob", tenant + ":key:ann"},
 		logs: map[string]*slidinglog.Log{}, kept: map[string][]int64{},
 	}
@@ -196,7 +197,7 @@ type logFootprint struct {
 func (w *logWalk) run(t *testing.T, client *redis.Client, steps []logWalkStep) []logFootprint {
 	t.Helper()
 	ctx := context.Background()
-	timed := program.WithClock(program.SlidingLog, setClock)
+	timed := program.WithClock(program.SlidingLog, programtest.SetClock)
 	if err := client.ScriptLoad(ctx, timed.Source).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func (w *logWalk) agree(t *testing.T, client *redis.Client, steps []logWalkStep)
 	for i, left := range w.run(t, client, steps) {
 		s := steps[i]
 		values, _ := left.ran.Slice()
-		if got := text(values); got != s.want {
+		if got := programtest.Text(values); got != s.want {
 			t.Fatalf("step %d, window %d, %+v:\n got %s\nwant %s", i, w.window, s, got, s.want)
 		}
 		for j, key := range s.keys {
@@ -241,7 +242,7 @@ func (w *logWalk) agree(t *testing.T, client *redis.Client, steps []logWalkStep)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ttl := lifetime(pttl); s.ttl == 0 && ttl >= 0 || ttl > s.ttl || s.ttl > 0 && ttl < s.ttl-1000 {
+			if ttl := programtest.Lifetime(pttl); s.ttl == 0 && ttl >= 0 || ttl > s.ttl || s.ttl > 0 && ttl < s.ttl-1000 {
 				t.Fatalf("step %d, window %d, %+v: expiry of %s is %d, want %d", i, w.window, s, key, ttl, s.ttl)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 )
 
@@ -32,7 +33,7 @@ func witnessed(t *testing.T, client *redis.Client, nowMicros, windowMicros int64
 	t.Helper()
 	ctx := context.Background()
 	client.Del(ctx, "witness")
-	got := eval(t, client, program.WithClock(program.SlidingLogDual, witness), []string{"outer", "inner"},
+	got := programtest.Eval(t, client, program.WithClock(program.SlidingLogDual, witness), []string{"outer", "inner"},
 		strconv.FormatInt(windowMicros, 10), outerLimit, innerLimit, strconv.FormatInt(nowMicros, 10))
 	for _, command := range client.LRange(ctx, "witness", 0, -1).Val() {
 		switch verb, _, _ := strings.Cut(command, " "); verb {
@@ -48,7 +49,7 @@ func witnessed(t *testing.T, client *redis.Client, nowMicros, windowMicros int64
 // every ZADD comes before the first trim; and the lifetime comes last.
 func TestLog_anAllowAddsToBothThenTrimsAndSetsTheLifetime(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
-	const now, window = logNow, logWindow
+	const now, window = programtest.LogNow, programtest.LogWindow
 	for i, row := range []struct {
 		at   int64
 		want []string
@@ -85,7 +86,7 @@ func TestLog_theLifetimeIsTheWindowInMillisecondsRoundedUpAndASecond(t *testing.
 		1: "1001", 999: "1001", 1000: "1001", 1001: "1002", 60_000_000: "61000", 31_622_400_000_000: "31622401000",
 	} {
 		client.FlushAll(context.Background())
-		status, writes := witnessed(t, client, logNow, window, "1", "1")
+		status, writes := witnessed(t, client, programtest.LogNow, window, "1", "1")
 		var got []string
 		for _, write := range writes {
 			if rest, ok := strings.CutPrefix(write, "PEXPIRE "); ok {
@@ -106,9 +107,9 @@ func TestLog_eachRunReadsTheClockOnceAndOnlyAnAllowWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range allows + denials {
-		got := eval(t, client, program.SlidingLogDual, []string{"outer", "inner"}, "3600000000", strconv.Itoa(allows), "100")
+		got := programtest.Eval(t, client, program.SlidingLogDual, []string{"outer", "inner"}, "3600000000", strconv.Itoa(allows), "100")
 		if want := map[bool]string{true: "ALLOWED", false: "DENIED"}[n < allows]; got[0] != want {
-			t.Fatalf("call %d: got %s, want %s", n, text(got), want)
+			t.Fatalf("call %d: got %s, want %s", n, programtest.Text(got), want)
 		}
 	}
 	for command, want := range map[string]int64{
@@ -135,7 +136,7 @@ func TestLog_theClockIsTheServersInMicroseconds(t *testing.T) {
 		for range 100 {
 			client.Del(ctx, "outer")
 			before := micros()
-			eval(t, client, program.SlidingLog, []string{"outer"}, "1000000", "5")
+			programtest.Eval(t, client, program.SlidingLog, []string{"outer"}, "1000000", "5")
 			scored := client.ZRangeWithScores(ctx, "outer", 0, -1).Val()
 			if len(scored) != 1 || int64(scored[0].Score) < before || int64(scored[0].Score) > micros() {
 				t.Fatalf("counted at %v, want %d to %d", scored, before, micros())
@@ -151,7 +152,7 @@ func TestLog_theClockIsTheServersInMicroseconds(t *testing.T) {
 func TestLog_everyAllowSetsTheLifetimeOfBothAnew(t *testing.T) {
 	client, ctx := connect(t, redistest.Start(t).Addr()), context.Background()
 	for range 3 {
-		eval(t, client, program.SlidingLogDual, []string{"outer", "inner"}, "3600000000", "5", "5")
+		programtest.Eval(t, client, program.SlidingLogDual, []string{"outer", "inner"}, "3600000000", "5", "5")
 		for _, key := range []string{"outer", "inner"} {
 			if ttl := client.PTTL(ctx, key).Val(); ttl <= time.Hour || ttl > time.Hour+time.Second {
 				t.Errorf("%s: expiry %v, want 1h0m1s", key, ttl)

@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/program/programtest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/shared-contract/contracttest"
 	"github.com/edgelimit/edgelimit/shared-contract/model"
@@ -42,7 +42,7 @@ func TestWalk_modelAndLuaAgree(t *testing.T) {
 			walk := contracttest.NewWalk(seed, algorithm)
 			var coverage contracttest.Coverage
 			for n := range walkTimelines {
-				luaWalk{testbed{t, client, fmt.Sprintf("%s %d", algorithm, n)}, walk.Next(walkSteps)}.agree(&coverage)
+				luaWalk{programtest.Bed{T: t, Client: client, Key: fmt.Sprintf("%s %d", algorithm, n)}, walk.Next(walkSteps)}.agree(&coverage)
 			}
 			t.Logf("\n%s", coverage.Report())
 			if err := coverage.Check(walkLeast); err != nil {
@@ -54,7 +54,7 @@ func TestWalk_modelAndLuaAgree(t *testing.T) {
 
 // luaWalk is one timeline on one key.
 type luaWalk struct {
-	testbed
+	programtest.Bed
 	timeline contracttest.Timeline
 }
 
@@ -66,7 +66,7 @@ type footprint struct {
 }
 
 func (w luaWalk) agree(coverage *contracttest.Coverage) {
-	w.t.Helper()
+	w.T.Helper()
 	p := w.timeline.Policy
 	m := model.New(p)
 	var state model.State
@@ -76,18 +76,18 @@ func (w luaWalk) agree(coverage *contracttest.Coverage) {
 			state = *step.Plant
 		}
 		want, after, wantTTL := m.Step(state, step.NowMillis, step.Cost)
-		reply, stored := w.decode(left.reply), left.state.Val()
-		if reply != want || fmt.Sprint(stored) != fmt.Sprint(stateFields(p, after)) {
-			w.t.Fatalf("step %d, %+v by %+v\non %+v:\n got %+v\n     %v\nwant %+v\n     %v",
-				i, step, p, state, reply, stored, want, stateFields(p, after))
+		reply, stored := w.Decode(left.reply), left.state.Val()
+		if reply != want || fmt.Sprint(stored) != fmt.Sprint(programtest.StateFields(p, after)) {
+			w.T.Fatalf("step %d, %+v by %+v\non %+v:\n got %+v\n     %v\nwant %+v\n     %v",
+				i, step, p, state, reply, stored, want, programtest.StateFields(p, after))
 		}
 		pttl, err := left.pttl.Int64()
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
-		ttl := lifetime(pttl)
+		ttl := programtest.Lifetime(pttl)
 		if wantTTL == 0 && ttl >= 0 || ttl > wantTTL || ttl < wantTTL-1000 && wantTTL > 0 {
-			w.t.Fatalf("step %d, %+v by %+v: expiry %d, want %d", i, step, p, ttl, wantTTL)
+			w.T.Fatalf("step %d, %+v by %+v: expiry %d, want %d", i, step, p, ttl, wantTTL)
 		}
 		coverage.Count(p, state, want)
 		state = after
@@ -96,53 +96,32 @@ func (w luaWalk) agree(coverage *contracttest.Coverage) {
 
 // run takes all steps in one transaction, within which no key expires.
 func (w luaWalk) run() []footprint {
-	w.t.Helper()
+	w.T.Helper()
 	ctx, p := context.Background(), w.timeline.Policy
-	timed := program.WithClock(program.For(p.Algorithm()), setClock)
-	if err := w.client.ScriptLoad(ctx, timed.Source).Err(); err != nil {
-		w.t.Fatal(err)
+	timed := program.WithClock(program.For(p.Algorithm()), programtest.SetClock)
+	if err := w.Client.ScriptLoad(ctx, timed.Source).Err(); err != nil {
+		w.T.Fatal(err)
 	}
-	tx := w.client.TxPipeline()
+	tx := w.Client.TxPipeline()
 	left := make([]footprint, 0, len(w.timeline.Steps))
 	for _, step := range w.timeline.Steps {
 		if step.Plant != nil {
-			tx.Del(ctx, w.key)
+			tx.Del(ctx, w.Key)
 			if step.Plant.Exists {
-				tx.HSet(ctx, w.key, stateFields(p, *step.Plant))
+				tx.HSet(ctx, w.Key, programtest.StateFields(p, *step.Plant))
 			}
 		}
-		args := []any{"EVALSHA", timed.SHA, 1, w.key}
+		args := []any{"EVALSHA", timed.SHA, 1, w.Key}
 		for _, arg := range program.PolicyArgs(p) {
 			args = append(args, arg)
 		}
 		ran := tx.Do(ctx, append(args, step.Cost, step.NowMillis)...)
-		left = append(left, footprint{ran, tx.Do(ctx, "PTTL", w.key), tx.HGetAll(ctx, w.key)})
-		tx.Persist(ctx, w.key)
+		left = append(left, footprint{ran, tx.Do(ctx, "PTTL", w.Key), tx.HGetAll(ctx, w.Key)})
+		tx.Persist(ctx, w.Key)
 	}
-	tx.Del(ctx, w.key)
+	tx.Del(ctx, w.Key)
 	if _, err := tx.Exec(ctx); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return left
-}
-
-// stateFields is a model state as the programs keep it.
-func stateFields(p ratelimit.Policy, s model.State) map[string]string {
-	if !s.Exists {
-		return map[string]string{}
-	}
-	fields := map[string]int64{"observed": s.ObservedMillis}
-	switch p.Algorithm().(type) {
-	case ratelimit.FixedWindow:
-		fields["consumed"] = s.Consumed
-	case ratelimit.SlidingWindowCounter:
-		fields["previous"], fields["current"] = s.Previous, s.Current
-	case ratelimit.TokenBucket:
-		fields["tokens"], fields["remainder"] = s.ScaledTokens, s.Remainder
-	}
-	texts := map[string]string{"schema": program.Schema(p)}
-	for name, number := range fields {
-		texts[name] = strconv.FormatInt(number, 10)
-	}
-	return texts
 }

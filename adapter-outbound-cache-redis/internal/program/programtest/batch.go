@@ -1,4 +1,4 @@
-package program_test
+package programtest
 
 import (
 	"context"
@@ -7,25 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/edgelimit/edgelimit/shared-contract/model"
 	"github.com/edgelimit/edgelimit/shared-contract/vectors"
 )
 
-// TestBatch_givesEveryNumberOfTheVectors runs each timeline as batches of one, and
-// with the steps of one instant in one batch, with keys kept and keys dropped as
-// TestVectors does.
-func TestBatch_givesEveryNumberOfTheVectors(t *testing.T) {
-	set, err := vectors.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, together := connect(t, redistest.Start(t).Addr()), 0
-	for _, vector := range set.Edge {
+// BatchVectors runs each timeline of the edge as batches of one, and with the steps of
+// one instant in one batch, with keys kept and keys dropped as [Vectors] does. It
+// answers how many steps were taken, and how many of them in a batch with one before.
+func BatchVectors(t *testing.T, client *redis.Client, prefix string) (taken, together int) {
+	for _, vector := range all(t).Edge {
 		for name, most := range map[string]int{"one by one": 1, "together": len(vector.Steps)} {
 			for fate, drops := range map[string]bool{"kept": false, "dropped": true} {
+				taken += len(vector.Steps)
 				t.Run(vector.Name+"/"+name+"/"+fate, func(t *testing.T) {
-					b := batchVector{testbed{t, client, vector.Name + name + fate}, vector, drops, time.Now(), noLife, model.State{}}
+					key := prefix + vector.Name + name + fate
+					b := batchVector{Bed{t, client, key}, vector, drops, time.Now(), NoLife, model.State{}}
 					for steps := vector.Steps; len(steps) > 0; {
 						n := b.sameInstant(steps, most)
 						together += n - 1
@@ -39,15 +37,16 @@ func TestBatch_givesEveryNumberOfTheVectors(t *testing.T) {
 	if together == 0 {
 		t.Error("no timeline has two steps at one instant")
 	}
+	return taken, together
 }
 
 // batchVector is a timeline on one key.
 type batchVector struct {
-	testbed
+	Bed
 	vector vectors.Edge
 	drops  bool
 	began  time.Time
-	life   life
+	life   Life
 	state  model.State
 }
 
@@ -62,39 +61,39 @@ func (b *batchVector) sameInstant(steps []vectors.EdgeStep, most int) int {
 
 // run makes the decisions of one instant in one batch.
 func (b *batchVector) run(steps []vectors.EdgeStep) {
-	b.t.Helper()
+	b.T.Helper()
 	p, now := b.vector.Policy, steps[0].ServerNowMillis
-	if b.drops && b.life.ends > 0 && now >= b.life.ends {
-		b.drop()
-		b.life, b.state = noLife, model.State{}
+	if b.drops && b.life.Ends > 0 && now >= b.life.Ends {
+		b.Drop()
+		b.life, b.state = NoLife, model.State{}
 	}
 	var keys, costs, want []string
 	for _, step := range steps {
-		keys, costs, want = append(keys, b.key), append(costs, decimal(step.Cost)), append(want, line(step.Expect))
+		keys, costs, want = append(keys, b.Key), append(costs, Decimal(step.Cost)), append(want, Line(step.Expect))
 		reply, after, ttl := model.New(p).Step(b.state, now, step.Cost)
 		if ttl != step.TTLMillis {
-			b.t.Fatalf("the model sets a lifetime of %d, the vector %d", ttl, step.TTLMillis)
+			b.T.Fatalf("the model sets a lifetime of %d, the vector %d", ttl, step.TTLMillis)
 		}
-		b.life = b.life.after(reply, step.TTLMillis)
+		b.life = b.life.After(reply, step.TTLMillis)
 		b.state = after
 	}
-	got := evalBatch(b.t, b.client, timedBatch, keys, append(batchArgs(p, costs...), decimal(now))...)
+	got := EvalBatch(b.T, b.Client, TimedBatch, keys, append(BatchArgs(p, costs...), Decimal(now))...)
 	if !slices.Equal(got, want) {
-		b.t.Fatalf("at %d, costs %v:\n got %q\nwant %q", now, costs, got, want)
+		b.T.Fatalf("at %d, costs %v:\n got %q\nwant %q", now, costs, got, want)
 	}
 	b.demandState()
 }
 
 // demandState compares what is stored with the model's state, field by field.
 func (b *batchVector) demandState() {
-	b.t.Helper()
+	b.T.Helper()
 	ctx := context.Background()
-	if got, want := fmt.Sprint(b.client.HGetAll(ctx, b.key).Val()), fmt.Sprint(stateFields(b.vector.Policy, b.state)); got != want {
-		b.t.Fatalf("stored %s, want %s", got, want)
+	if got, want := fmt.Sprint(b.Client.HGetAll(ctx, b.Key).Val()), fmt.Sprint(StateFields(b.vector.Policy, b.state)); got != want {
+		b.T.Fatalf("stored %s, want %s", got, want)
 	}
-	pttl, err := b.client.Do(ctx, "PTTL", b.key).Int64()
+	pttl, err := b.Client.Do(ctx, "PTTL", b.Key).Int64()
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	demandLife(b.t, b.key, pttl, b.life, time.Since(b.began).Milliseconds()+1)
+	b.life.Demand(b.T, b.Key, pttl, time.Since(b.began).Milliseconds()+1)
 }
