@@ -1,0 +1,4 @@
+package compose
+
+// ConnectionOf is what the coordination client is opened by.
+var ConnectionOf = connectionOf
