@@ -3,7 +3,7 @@ export GOWORK := off
 
 MODULES  := shared-contract adapter-outbound-cache-redis adapter-inbound-web app-bootstrap
 EXAMPLES := shared-contract/examples/importing-service adapter-outbound-cache-redis/examples/guarded-service
-TOOLS    := scripts/mutate scripts/drill bench
+TOOLS    := scripts/mutate scripts/drill bench adapter-outbound-cache-redis/servicelane
 ALL      := $(MODULES) $(EXAMPLES) $(TOOLS)
 
 STATICCHECK_VERSION := v0.8.2
@@ -19,7 +19,7 @@ PART ?= -1
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test e2e walk cluster lint fuzz mutate bench drill release-check tidy ci
+.PHONY: help run build test e2e walk cluster service-lane matrix lint fuzz mutate bench profile drill release-check tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ test: $(MODULES:%=test/%) $(EXAMPLES:%=test/%) $(TOOLS:%=test/%) ## every module
 test/%:
 	@server=$$(scripts/redis-server) && cd $* && EDGELIMIT_REDIS_SERVER=$$server go test -race ./...
 
+# The suites of the lane have a verb of their own, without the race detector.
+test/adapter-outbound-cache-redis/servicelane:
+	@server=$$(scripts/redis-server) && cd adapter-outbound-cache-redis/servicelane && EDGELIMIT_REDIS_SERVER=$$server go test -race . ./internal/...
+
 e2e: ## the built binary from outside: Redis, faults, signals, the README's commands
 	@server=$$(scripts/redis-server) && cd app-bootstrap && EDGELIMIT_REDIS_SERVER=$$server go test -race -count=1 -v ./e2e/...
 
@@ -47,6 +51,12 @@ walk: ## walks, two processes and the crowd, unraced, with what they covered and
 
 cluster: ## both limiters on a Redis Cluster of six processes: redirects, failovers, moving slots
 	@scripts/redis-cluster.sh test
+
+service-lane: ## every promise and fault on one real server: an image, a binary or one that runs; writes docs/evidence
+	@scripts/service-lane
+
+matrix: ## the service lane on Redis 7.0, Redis 8 and Valkey 8, unpacked beside the system
+	@scripts/service-matrix
 
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, and who may import whom
 	@scripts/lint $(STATICCHECK) $(ALL)
@@ -62,6 +72,9 @@ mutate: ## break programs, certainty and limiters one line at a time; the tests 
 
 bench: ## this and its peers side by side, about ten minutes: writes docs/evidence/performance.md
 	@server=$$(scripts/redis-server) && cd bench && EDGELIMIT_REDIS_SERVER=$$server go run .
+
+profile: ## where time and memory go of the bars that are not met, about two minutes: writes docs/evidence/profile.md
+	@server=$$(scripts/redis-server) && cd bench && EDGELIMIT_REDIS_SERVER=$$server go run . -profile
 
 drill: ## kill Redis under load, bring it back, count: writes docs/evidence/outage-drill.md
 	@scripts/outage-drill.sh

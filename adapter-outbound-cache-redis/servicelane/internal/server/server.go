@@ -1,0 +1,46 @@
+package server
+
+import (
+	"os"
+	"testing"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+)
+
+// Server is a server of one test's own: the address stays the same until the test ends, and so do data that the
+// server has saved. [redistest.Server] says what each method does.
+type Server interface {
+	Addr() string
+	Do(tb testing.TB, args ...string) any
+	Calls(tb testing.TB, command string) int64
+	Kill(tb testing.TB)
+	Restart(tb testing.TB)
+	Pause(tb testing.TB)
+	Resume(tb testing.TB)
+}
+
+// Start runs a server of the test's own, with directives as for [redistest.Start]. A source that is one running
+// server has none to give: the test fails, so a suite that needs this is not run there.
+func Start(tb testing.TB, directives ...string) Server {
+	tb.Helper()
+	source, err := Find()
+	switch {
+	case err != nil:
+		tb.Fatal(err)
+	case source.Addr != "":
+		tb.Fatalf("this test needs a server of its own to harm; unset %s", AddrVariable)
+	case source.Image != "":
+		return startContainer(tb, source.Image, directives)
+	}
+	return redistest.Start(tb, directives...)
+}
+
+// Shared is a server to ask and not to harm: the one that runs already, or one of the test's own. Whoever uses it
+// keeps to keys that nobody else has, and deletes them.
+func Shared(tb testing.TB) redistest.Witness {
+	tb.Helper()
+	if addr := os.Getenv(AddrVariable); addr != "" {
+		return redistest.Witness{Addr: addr, Password: os.Getenv(PasswordVariable)}
+	}
+	return redistest.Witness{Addr: Start(tb).Addr()}
+}

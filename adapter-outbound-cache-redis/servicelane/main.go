@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/report"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "servicelane:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// pass is some suites over one protocol.
+type pass struct {
+	protocol int
+	suites   []string
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("servicelane", flag.ContinueOnError)
+	suites := flags.String("suites", "", "only these, with commas between; no page is written")
+	folder := flags.String("evidence", "../../docs/evidence", "where the page is written")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	source, err := server.Find()
+	if err != nil {
+		return err
+	}
+	page := report.Page{Source: source.String(), Command: "make service-lane", Began: time.Now()}
+	for _, p := range plan(source, *suites) {
+		ran, err := p.run(ctx, out)
+		if err != nil {
+			return err
+		}
+		page.Suites = append(page.Suites, ran...)
+	}
+	if err := page.Verdict(); err != nil {
+		return err
+	}
+	if *suites != "" {
+		return nil
+	}
+	return publish(page, kindOf(source), *folder, out)
+}
+
+// plan is what runs on a source: a server that runs already is asked and not harmed.
+func plan(source server.Source, only string) []pass {
+	all := []string{"promises", "faults", "history"}
+	if source.Addr != "" {
+		all = all[:1]
+	}
+	if only != "" {
+		return []pass{{2, strings.Split(only, ",")}}
+	}
+	return []pass{{2, all}, {3, all[:1]}}
+}
+
+// run runs the suites one after the other, so that none disturbs the figures of another.
+func (p pass) run(ctx context.Context, out io.Writer) ([]report.Suite, error) {
+	args := []string{"test", "-json", "-count=1", "-p=1"}
+	for _, suite := range p.suites {
+		args = append(args, "./"+suite)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rig.ProtocolVariable, p.protocol))
+	cmd.Stderr = out
+	stream, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ran, err := report.Read(stream, out)
+	ended := cmd.Wait()
+	if err != nil {
+		return nil, err
+	}
+	for i := range ran {
+		ran[i].Protocol = p.protocol
+		s := ran[i]
+		fmt.Fprintf(out, "%-10s RESP%d %5d passed, %d failed, %d skipped, %.0f s\n", s.Name, p.protocol, s.Passed, s.Failed, s.Skipped, s.Seconds)
+	}
+	var exit *exec.ExitError
+	if ended != nil && !errors.As(ended, &exit) {
+		return nil, ended // else the suites tell
+	}
+	return ran, nil
+}
+
+// publish writes the page under the server's name: service-lane-redis-7.0.md, or service-lane-redis-7.4-image.md.
+func publish(page report.Page, kind, folder string, out io.Writer) error {
+	text, err := page.Text()
+	if err != nil {
+		return err
+	}
+	name, err := page.Server()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(folder, "service-lane-"+fileName(name)+kind+".md")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	fmt.Fprintln(out, "written:", file)
+	return nil
+}
+
+// kindOf tells the pages of one version apart.
+func kindOf(source server.Source) string {
+	switch {
+	case source.Addr != "":
+		return "-running"
+	case source.Image != "":
+		return "-image"
+	default:
+		return ""
+	}
+}
+
+// fileName is a server's name and the first two numbers of its version.
+func fileName(server string) string {
+	name, version, _ := strings.Cut(server, " ")
+	parts := strings.SplitN(version, ".", 3)
+	return name + "-" + strings.Join(parts[:min(2, len(parts))], ".")
+}
