@@ -1,14 +1,18 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 )
 
 // Page is what one run of the lane has shown of one server.
 type Page struct {
+	Title   string // "Service lane" if empty
 	Source  string // where the server came from
 	Command string // that makes the page anew
 	Began   time.Time
@@ -54,7 +58,7 @@ func (p Page) Text() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Service lane: %s\n\n", server)
+	fmt.Fprintf(&b, "# %s: %s\n\n", cmp.Or(p.Title, "Service lane"), server)
 	fmt.Fprintf(&b, "Written by `%s` on %s. The server is %s.\n\n", p.Command, p.Began.UTC().Format("2006-01-02 15:04 MST"), p.Source)
 	b.WriteString("| suite | RESP | passed | failed | skipped | seconds |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, s := range p.Suites {
@@ -70,6 +74,9 @@ func (s Suite) write(b *strings.Builder) {
 	if len(s.Faults)+len(s.Figures) == 0 {
 		return
 	}
+	// Tests end in another order every time.
+	slices.SortStableFunc(s.Faults, func(a, b evidence.Fault) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.Figures, func(a, b evidence.Figure) int { return strings.Compare(a.What, b.What) })
 	fmt.Fprintf(b, "\n## %s, RESP%d\n", strings.ToUpper(s.Name[:1])+s.Name[1:], s.Protocol)
 	if len(s.Faults) > 0 {
 		b.WriteString("\n| fault | calls | heard | charged | then |\n|---|--:|---|--:|---|\n")

@@ -50,7 +50,7 @@ func TestText_showsCountsFaultsAndFigures(t *testing.T) {
 	got, err := page(
 		report.Suite{
 			Name: "faults", Protocol: 2, Passed: 3, Seconds: 1.4, Server: "redis 7.0.15",
-			Faults: []evidence.Fault{{Name: "a | b", Calls: 3, Heard: "indeterminate", Charged: 2, Followed: "allowed"}},
+			Faults: []evidence.Fault{{Name: "the reply is lost"}, {Name: "a | b", Calls: 3, Heard: "indeterminate", Charged: 2, Followed: "allowed"}},
 		},
 		report.Suite{Name: "promises", Protocol: 3, Passed: 1, Figures: []evidence.Figure{{What: "steps", Value: "12"}}},
 	).Text()
@@ -71,6 +71,7 @@ Written by ` + "`make service-lane`" + ` on 2026-05-04 03:02 UTC. The server is 
 | fault | calls | heard | charged | then |
 |---|--:|---|--:|---|
 | a \| b | 3 | indeterminate | 2 | allowed |
+| the reply is lost | 0 |  | 0 |  |
 
 ## Promises, RESP3
 
@@ -80,5 +81,17 @@ Written by ` + "`make service-lane`" + ` on 2026-05-04 03:02 UTC. The server is 
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.TrimSpace(want))
+	}
+}
+
+func TestText_hasTheTitleThatIsGiven(t *testing.T) {
+	p := page(report.Suite{Name: "partition", Passed: 1, Server: "redis 7.0.15"})
+	p.Title = "Partitions"
+	got, err := p.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "# Partitions: redis 7.0.15\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %.40q, want it to begin with %q", got, want)
 	}
 }

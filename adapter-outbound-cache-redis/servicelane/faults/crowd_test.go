@@ -1,0 +1,158 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+)
+
+const (
+	crowdSize     = 10_000
+	crowdSlack    = 5 * time.Millisecond // beside twice the admission wait
+	crowdAttempts = 2                    // of a time; counts hold in each
+	mostRoutines  = 500                  // beside the callers': by places in flight, and so far fewer than they
+	mostPerCaller = 16 << 10             // bytes of heap and stack, the caller's own among them
+)
+
+// A dead server costs a crowd of callers little time, few goroutines and little memory, and none of them a charge. The
+// time allows for what the machine adds, measured before and after. It does not run beside other rows.
+func TestCrowd_onADeadServer(t *testing.T) {
+	for _, row := range []struct {
+		sentence string
+		enter    func(s *scene)
+	}{
+		{"10,000 callers while the port is refused", func(s *scene) { s.Link.Refuse(); s.Link.Cut() }},
+		{"10,000 callers while the network is a black hole", func(s *scene) { s.Link.Blackhole() }},
+	} {
+		t.Run(row.sentence, func(t *testing.T) {
+			s := stage(t, nil)
+			s.late() // the first crowd pays for what is made once
+			before := memory()
+			for attempt := 1; ; attempt++ {
+				late := s.late()
+				row.enter(s)
+				m := s.measure()
+				s.Link.Heal()
+				took, kept := s.recovers(), max(memory(), before)-before
+				late = max(late, s.late())
+				bound := 2*s.Config.Redis.AdmissionWait + crowdSlack + late
+				t.Logf("attempt %d: %s; such a crowd is late by %v without Redis; %d bytes more than before", attempt, m, round(late), kept)
+				if kept > before/10+mebibyte {
+					t.Errorf("%d bytes are in use after the crowd, and %d were before", before+kept, before)
+				}
+				if m.p99() > bound && attempt < crowdAttempts {
+					continue
+				}
+				if m.p99() > bound {
+					t.Errorf("refused after %v in the 99th percentile, want at most %v", m.p99(), bound)
+				}
+				s.record(row.sentence, "%s; served again within %v", m, round(took))
+				evidence.Record(t, row.sentence+": p99 of a refusal", "%v; without Redis such a crowd is late by %v", round(m.p99()), round(late))
+				return
+			}
+		})
+	}
+}
+
+// measurement is what a crowd met.
+type measurement struct {
+	refused   []time.Duration // sorted
+	slowest   time.Duration   // of all, those in doubt among them
+	routines  int             // beside the callers', at most
+	perCaller uint64          // bytes, at most
+}
+
+func (m measurement) p99() time.Duration { return m.refused[len(m.refused)*99/100] }
+
+// String has the figures.
+func (m measurement) String() string {
+	return fmt.Sprintf("refused within p50 %v, p99 %v, the slowest told within %v; %d goroutines beside the callers', %d bytes a caller",
+		round(m.refused[len(m.refused)/2]), round(m.p99()), round(m.slowest), m.routines, m.perCaller)
+}
+
+// atOnce has a crowd call at one moment.
+func atOnce(call func(caller int), ready func()) {
+	begin := make(chan struct{})
+	var waiting, all sync.WaitGroup
+	waiting.Add(crowdSize)
+	for caller := range crowdSize {
+		all.Go(func() {
+			waiting.Done()
+			<-begin
+			call(caller)
+		})
+	}
+	waiting.Wait()
+	ready()
+	close(begin)
+	all.Wait()
+}
+
+// late is how late a crowd is in the 99th percentile that waits the admission wait by a timer alone, and works before
+// and after it about as much as a call that waits in vain.
+func (s *scene) late() time.Duration {
+	late, wait := make([]time.Duration, crowdSize), s.Config.Redis.AdmissionWait
+	atOnce(func(caller int) {
+		began := time.Now()
+		s.work()
+		<-time.After(wait)
+		s.work()
+		late[caller] = time.Since(began) - wait
+	}, func() {})
+	slices.Sort(late)
+	return late[crowdSize*99/100]
+}
+
+// work is a few calls that are refused as soon as they are understood, for want of a deadline.
+func (s *scene) work() {
+	for range 4 {
+		s.Provider.Evaluate(context.Background(), ratelimit.Request{PolicyID: "token-bucket", SubjectDigest: rig.Subject(), Cost: 1})
+	}
+}
+
+// measure has a crowd ask, each for a subject of his own, and demands that nothing was charged and little was used.
+func (s *scene) measure() measurement {
+	s.t.Helper()
+	var m measurement
+	took, answers := make([]time.Duration, crowdSize), make([]string, crowdSize)
+	questions := make([]question, crowdSize)
+	for i := range questions {
+		questions[i] = questionOf(s.Config.Policies[i%len(s.Config.Policies)].ID())
+	}
+	states, before := len(s.keys("state")), memory()
+	var watching *watch
+	atOnce(func(caller int) {
+		began := time.Now()
+		answers[caller] = s.ask(questions[caller])
+		took[caller] = time.Since(began)
+	}, func() { watching = beginWatch() })
+	routines, used := watching.end()
+	m.routines, m.perCaller = routines, (max(used, before)-before)/crowdSize
+	for i, said := range answers {
+		if strings.HasPrefix(said, "unavailable") {
+			m.refused = append(m.refused, took[i])
+		}
+	}
+	slices.Sort(m.refused)
+	m.slowest = slices.Max(took)
+	s.expectHeard("unavailable CONNECTION", "unavailable OVERLOADED", "indeterminate")
+	// Within an admission wait, which is shorter than a command's time, places are taken once and once again.
+	if doubtful, most := crowdSize-len(m.refused), 2*s.Config.Redis.MaxInFlight; doubtful > most {
+		s.t.Errorf("%d are in doubt, want %d at most", doubtful, most)
+	}
+	if charged := len(s.keys("state")) - states; charged != 0 {
+		s.t.Errorf("%d subjects were charged, want none", charged)
+	}
+	if m.routines > mostRoutines || m.perCaller > mostPerCaller {
+		s.t.Errorf("%d goroutines beside the callers' and %d bytes a caller, want at most %d and %d", m.routines, m.perCaller, mostRoutines, mostPerCaller)
+	}
+	return m
+}

@@ -1,0 +1,102 @@
+package faults_test
+
+import (
+	"sync"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+)
+
+// batchSize are callers whose calls go in one command.
+const batchSize = 8
+
+// patientDial is long beside what a busy machine makes of a dial.
+const patientDial = 5 * time.Second
+
+// roomy gives a group its places and its callers the time to come together.
+func roomy(timeout time.Duration) func(*redislimit.Config) {
+	return func(c *redislimit.Config) {
+		c.Redis.MaxInFlight, c.Redis.AdmissionWait, c.Redis.CommandTimeout = 128, rig.Patience/2, timeout
+		c.Redis.DialTimeout, c.Redis.BreakerFailures = patientDial, 1<<30
+	}
+}
+
+// group is callers who wait in line together.
+type group struct {
+	scene     *scene
+	questions []question
+	answers   []string
+	callers   sync.WaitGroup
+	occupiers sync.WaitGroup
+}
+
+// gather stops the server, has a call stand still on each connection, and lines up the questions in their order.
+// Faults of EVALSHA that are set now meet the group.
+func (s *scene) gather(questions ...question) *group {
+	s.t.Helper()
+	g := &group{scene: s, questions: questions, answers: make([]string, len(questions))}
+	connection := s.Provider.Connection()
+	s.Eventually("be at rest", func() bool {
+		stats := connection.Stats()
+		return stats.Dialing == 0 && stats.InFlight == 0 && stats.Open > 0
+	})
+	open, sent := connection.Stats().Open, s.Link.Forwarded("EVALSHA")
+	s.server.Pause(s.t)
+	for i := range open {
+		g.occupiers.Go(func() { s.Evaluate(s.Config.Policies[0].ID(), rig.Subject(), 1) })
+		s.Eventually("have a call on each connection", func() bool { return connection.Stats().InFlight > i })
+	}
+	s.Eventually("send them", func() bool { return s.Link.Forwarded("EVALSHA") == sent+int64(open) })
+	for i, q := range questions {
+		g.callers.Go(func() { g.answers[i] = s.ask(q) })
+		s.Eventually("stand in line", func() bool { return connection.Stats().Waiting == i+1 })
+	}
+	return g
+}
+
+// send lets the server go on, and with it the group, and waits for all. It answers in how many commands the group went.
+func (g *group) send() (commands int64) {
+	g.scene.t.Helper()
+	before := g.scene.Link.Forwarded("EVALSHA")
+	g.scene.server.Resume(g.scene.t)
+	g.callers.Wait()
+	g.occupiers.Wait()
+	return g.scene.Link.Forwarded("EVALSHA") - before
+}
+
+// demand fails unless every caller heard want.
+func (g *group) demand(want string) {
+	g.scene.t.Helper()
+	for i, got := range g.answers {
+		if got != want {
+			g.scene.t.Errorf("%s, caller %d of a group: got %s, want %s", g.questions[i].policy, i, got, want)
+		}
+	}
+}
+
+// batchOf are questions of one policy, which go in one command.
+func batchOf(policy string) []question {
+	var questions []question
+	for range batchSize {
+		questions = append(questions, questionOf(policy))
+	}
+	return questions
+}
+
+// crowd asks n questions at once, of all policies in turn, as soon as all are ready, and answers what each heard.
+func (s *scene) crowd(n int) ([]question, []string) {
+	questions, answers := make([]question, n), make([]string, n)
+	begin := make(chan struct{})
+	var callers sync.WaitGroup
+	for i := range n {
+		questions[i] = questionOf(s.Config.Policies[i%len(s.Config.Policies)].ID())
+		callers.Go(func() {
+			<-begin
+			answers[i] = s.ask(questions[i])
+		})
+	}
+	close(begin)
+	callers.Wait()
+	return questions, answers
+}

@@ -1,0 +1,194 @@
+package faults_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+)
+
+const (
+	loadCallers  = 24
+	loadPlaces   = 32
+	loadGroup    = loadPlaces / 4 // calls on a connection at once, at most
+	loadTimeout  = 3 * time.Second
+	beyondLimit  = 1_000_000 // a limit that no test reaches
+	bucketPeriod = 366 * 24 * time.Hour
+)
+
+// underLoad suits callers who may wait, so that what they hear is the fault's doing and not the machine's.
+func underLoad(c *redislimit.Config) {
+	c.Redis.MaxInFlight, c.Redis.AdmissionWait, c.Redis.CommandTimeout = loadPlaces, rig.Patience, loadTimeout
+	c.Redis.DialTimeout, c.Redis.BreakerFailures = patientDial, 1<<30
+}
+
+// unlimited has policies whose limit is not reached and of which nothing is freed.
+func unlimited(t *testing.T) func(*redislimit.Config) {
+	return func(c *redislimit.Config) {
+		c.Policies = []ratelimit.Policy{
+			rig.Policy(t, ratelimit.FixedWindow{Limit: beyondLimit, Window: 366 * 24 * time.Hour}),
+			rig.Policy(t, ratelimit.SlidingWindowCounter{Limit: beyondLimit, Window: 100 * 24 * time.Hour}),
+			rig.Policy(t, ratelimit.TokenBucket{Capacity: beyondLimit, RefillTokens: beyondLimit, RefillPeriod: bucketPeriod}),
+		}
+	}
+}
+
+// load is callers who ask without a pause, of one subject a policy, until they are stopped.
+type load struct {
+	scene    *scene
+	subjects []question
+	told     []tally // by subject
+	stopping atomic.Bool
+	callers  sync.WaitGroup
+}
+
+// tally counts what was told of one subject.
+type tally struct{ admitted, doubtful atomic.Int64 }
+
+// begin lets callers ask of the subjects in turn.
+func (s *scene) begin(callers int) *load {
+	l := &load{scene: s, told: make([]tally, len(s.Config.Policies))}
+	for _, p := range s.Config.Policies {
+		l.subjects = append(l.subjects, questionOf(p.ID()))
+	}
+	for caller := range callers {
+		l.callers.Go(func() {
+			for i := caller; !l.stopping.Load(); i++ {
+				l.askOnce(i % len(l.subjects))
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) askOnce(i int) {
+	switch class(l.scene.ask(l.subjects[i])) {
+	case "allowed":
+		l.told[i].admitted.Add(1)
+	case "indeterminate":
+		l.told[i].doubtful.Add(1)
+	case "denied":
+	default:
+		<-time.After(time.Millisecond) // who is refused at once would ask for nothing but the machine
+	}
+}
+
+func (l *load) stop() {
+	l.stopping.Store(true)
+	l.callers.Wait()
+}
+
+// awaitCalls waits until so many more were told a class.
+func (l *load) awaitCalls(class string, n int64) {
+	l.scene.t.Helper()
+	before := l.scene.count(class)
+	l.scene.Eventually("hear "+class, func() bool { return l.scene.count(class) >= before+n })
+}
+
+// expectCharged demands that each subject was charged what was admitted, and what is in doubt at most once.
+func (l *load) expectCharged() {
+	l.scene.t.Helper()
+	for i, q := range l.subjects {
+		admitted, doubtful := l.told[i].admitted.Load(), l.told[i].doubtful.Load()
+		l.scene.expectChargedWithin(q, admitted, admitted+doubtful)
+	}
+}
+
+// A script cache that is lost all the time costs round trips and nothing else.
+func TestLoad_scriptsAreFlushedAllTheTime(t *testing.T) {
+	t.Parallel()
+	s := stage(t, nil, underLoad, unlimited(t))
+	l := s.begin(loadCallers)
+	flushes := 0
+	s.Eventually("send its sources often", func() bool {
+		s.do("SCRIPT", "FLUSH")
+		flushes++
+		return s.server.Calls(t, "eval") >= 100
+	})
+	l.stop()
+	for i, q := range l.subjects {
+		s.expectCharged(q, l.told[i].admitted.Load())
+	}
+	s.expectHeard("allowed")
+	s.record("SCRIPT FLUSH under load", "%d flushes, %d sources sent again; no call failed", flushes, s.server.Calls(t, "eval"))
+}
+
+// Connections that the server kills cost at most the calls that were on them, each of which is charged at most once.
+func TestLoad_connectionsAreKilledAllTheTime(t *testing.T) {
+	t.Parallel()
+	const times = 20
+	s := stage(t, nil, underLoad, unlimited(t))
+	l := s.begin(loadCallers)
+	killed := int64(0)
+	for range times {
+		l.awaitCalls("allowed", 150)
+		killed += s.do("CLIENT", "KILL", "TYPE", "normal").(int64)
+	}
+	l.awaitCalls("allowed", 150)
+	l.stop()
+	l.expectCharged()
+	s.expectHeard("allowed", "indeterminate", "unavailable CONNECTION")
+	failed, most := s.count("indeterminate")+s.count("unavailable CONNECTION"), killed*loadGroup
+	if failed > most {
+		t.Errorf("%d calls failed by %d connections that were killed, want %d at most", failed, killed, most)
+	}
+	s.record("CLIENT KILL TYPE normal under load", "%d connections were killed; served again within %v", killed, round(s.recovers()))
+}
+
+// A server that loses its data under load gives each subject its limit once more, exactly: one lost history is one more
+// allowance.
+func TestLoad_dataThatIsLostIsOneMoreLimit(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		sentence string
+		lose     func(s *scene)
+		heard    []string
+	}{
+		{"FLUSHALL under load", func(s *scene) { s.do("FLUSHALL") }, []string{"allowed", "denied"}},
+		{
+			"the server is killed and comes back empty under load",
+			func(s *scene) { s.server.Kill(s.t); s.server.Restart(s.t) },
+			[]string{"allowed", "denied", "indeterminate", "unavailable CONNECTION", "unavailable SERVER"},
+		},
+	} {
+		t.Run(row.sentence, func(t *testing.T) {
+			t.Parallel()
+			s := stage(t, nil, underLoad)
+			l := s.begin(loadCallers)
+			l.awaitDenials()
+			for _, q := range l.subjects {
+				s.expectCharged(q, rig.Limit)
+			}
+			row.lose(s)
+			l.awaitDenials()
+			l.stop()
+			for i, q := range l.subjects {
+				if got := l.told[i].admitted.Load(); got != 2*rig.Limit {
+					t.Errorf("%s: %d admitted over one lost history, want %d", q.policy, got, 2*rig.Limit)
+				}
+				s.expectCharged(q, rig.Limit)
+			}
+			s.expectHeard(row.heard...)
+			evidence.Record(t, row.sentence+": admitted of a limit of "+fmt.Sprint(rig.Limit), "%d, %d and %d",
+				l.told[0].admitted.Load(), l.told[1].admitted.Load(), l.told[2].admitted.Load())
+			s.record(row.sentence, "each subject had its limit once more; served again within %v", round(s.recovers()))
+		})
+	}
+}
+
+// awaitDenials waits until each subject has been charged its limit and more were denied.
+func (l *load) awaitDenials() {
+	l.scene.t.Helper()
+	for _, q := range l.subjects {
+		l.scene.Eventually("reach the limit of "+q.policy, func() bool {
+			return l.scene.Charged(q.policy, q.subject) == rig.Limit
+		})
+	}
+	l.awaitCalls("denied", 2*loadCallers)
+}

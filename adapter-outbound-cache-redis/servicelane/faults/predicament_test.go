@@ -1,0 +1,109 @@
+package faults_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+)
+
+// predicaments are what a server can be in, in which it proves by an error reply that nothing ran.
+var predicaments = []struct {
+	sentence     string
+	enter, leave func(s *scene)
+	denies       bool // who is over his limit is still denied
+}{
+	{
+		sentence: "LOADING: it reads its data set",
+		enter: func(s *scene) {
+			s.do("DEBUG", "POPULATE", "30000", "load", "100")
+			s.do("CONFIG", "SET", "key-load-delay", "100", "loading-process-events-interval-bytes", "1024")
+			s.block("DEBUG", "RELOAD")
+		},
+		leave: func(s *scene) { s.do("CONFIG", "SET", "key-load-delay", "0") },
+	},
+	{
+		sentence: "BUSY: a script of somebody else does not end",
+		enter: func(s *scene) {
+			s.do("CONFIG", "SET", "busy-reply-threshold", "1")
+			s.block("EVAL", "while true do end", "0")
+		},
+		leave: func(s *scene) { s.do("SCRIPT", "KILL") },
+	},
+	{
+		sentence: "READONLY: it is a replica",
+		enter:    func(s *scene) { s.do("REPLICAOF", "127.0.0.1", "1") },
+		leave:    func(s *scene) { s.do("REPLICAOF", "NO", "ONE") },
+		denies:   true,
+	},
+	{
+		sentence: "MASTERDOWN: it is a replica that does not serve what is stale",
+		enter: func(s *scene) {
+			s.do("CONFIG", "SET", "replica-serve-stale-data", "no")
+			s.do("REPLICAOF", "127.0.0.1", "1")
+		},
+		leave: func(s *scene) { s.do("REPLICAOF", "NO", "ONE") },
+	},
+	{
+		sentence: "NOREPLICAS: too few replicas follow it",
+		enter:    func(s *scene) { s.do("CONFIG", "SET", "min-replicas-to-write", "1") },
+		leave:    func(s *scene) { s.do("CONFIG", "SET", "min-replicas-to-write", "0") },
+		denies:   true,
+	},
+	{
+		sentence: "MISCONF: it cannot save",
+		enter: func(s *scene) {
+			// No file can have so long a name.
+			s.do("CONFIG", "SET", "save", "3600 1000000", "dbfilename", strings.Repeat("x", 300))
+			s.do("BGSAVE")
+		},
+		leave:  func(s *scene) { s.do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") },
+		denies: true,
+	},
+}
+
+func TestPredicament_whatProvesThatNothingRanChargesNothing(t *testing.T) {
+	t.Parallel()
+	const want = "unavailable SERVER"
+	for _, row := range predicaments {
+		t.Run(row.sentence, func(t *testing.T) {
+			t.Parallel()
+			s := stage(t, []string{"--enable-protected-configs", "yes"}, roomy(2*time.Second), func(c *redislimit.Config) { c.Redis.BreakerFailures = 5 })
+			before, spent := s.admit(1), s.admit(rig.Limit)
+			row.enter(s)
+			s.Eventually("show it", func() bool {
+				return rig.Say(s.Evaluate("token-bucket", rig.Subject(), 1)) == want
+			})
+			asked := s.alone(want)
+			for _, q := range before {
+				s.demand(q, want)
+			}
+			if row.denies {
+				for _, q := range spent {
+					s.demand(question{q.policy, q.subject, 1}, "denied 0")
+				}
+			}
+			questions, answers := s.crowd(lanesCallers)
+			for i, q := range questions {
+				if answers[i] != want {
+					t.Errorf("%s, one of many: got %s, want %s", q.policy, answers[i], want)
+				}
+			}
+			if breaker := s.Provider.Connection().Breaker(); breaker != "closed" {
+				t.Errorf("the breaker is %s after answers, want closed", breaker)
+			}
+			row.leave(s)
+			took := s.recovers()
+			for _, q := range append(asked, questions...) {
+				s.expectCharged(q, 0)
+			}
+			for _, q := range before {
+				s.expectChargedSince(q, 1, 0)
+			}
+			s.record(row.sentence, "served again within %v", round(took))
+			s.goesOn(before...)
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package faults_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
+	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
+)
+
+const shiftTimeout = 250 * time.Millisecond
+
+// shifts are what puts a reply where another one is waited for.
+var shifts = []struct {
+	sentence string
+	fault    redistest.Fault
+	shifts   bool // within a group: the next reply stands in its place, and shows as one of another policy
+}{
+	{"the first reply of a connection is eaten", redistest.Replace(nil), true},
+	{"the first reply of a connection comes when its caller has given up", redistest.Delay(shiftTimeout * 3 / 2), false},
+}
+
+// One caller after another on one connection: who comes after a reply that was missed reads his own.
+func TestShift_theNextCallerReadsHisOwn(t *testing.T) {
+	t.Parallel()
+	const missed = 30      // the cost of what is missed, so that its reply would show
+	own := server.Start(t) // a link of its own is what each row harms
+	for _, row := range shifts {
+		t.Run(row.sentence, func(t *testing.T) {
+			t.Parallel()
+			s := sceneOf(t, own, rig.New(t, own.Addr(), own, roomy(shiftTimeout), func(c *redislimit.Config) { c.Redis.MaxInFlight = 1 }))
+			var lost []question
+			for _, p := range s.Config.Policies {
+				q := question{p.ID(), rig.Subject(), missed}
+				s.Link.Fault("EVALSHA", 1, row.fault)
+				s.demand(q, "indeterminate")
+				next := questionOf(p.ID())
+				s.demand(next, admitted)
+				s.expectCharged(q, missed)
+				s.expectCharged(next, 1)
+				lost = append(lost, q)
+			}
+			s.record(row.sentence, "the next caller read his own; served again within %v", round(s.recovers()))
+			s.goesOn(lost...)
+		})
+	}
+}
+
+// Forty callers, each with a policy, a limit and a subject of his own, over few connections: no decision shows the
+// numbers of another caller, wherever replies are missing or late.
+func TestShift_noCallerReadsAnothers(t *testing.T) {
+	t.Parallel()
+	const callers, each = 40, 12
+	own := server.Start(t) // a link of its own is what each row harms
+	for _, row := range shifts {
+		t.Run(row.sentence, func(t *testing.T) {
+			t.Parallel()
+			s := sceneOf(t, own, rig.New(t, own.Addr(), own, roomy(shiftTimeout), func(c *redislimit.Config) {
+				c.Redis.MaxInFlight, c.Policies = 8, limitsOfTheirOwn(t, callers)
+			}))
+			for range callers {
+				s.Link.Fault("EVALSHA", 1, row.fault)
+				s.Link.Fault("EVALSHA", 5, redistest.Pass())
+			}
+			var all sync.WaitGroup
+			asked := make([]question, callers)
+			for i, p := range s.Config.Policies {
+				asked[i] = questionOf(p.ID())
+				all.Go(func() { s.askInARow(p, asked[i].subject, each) })
+			}
+			all.Wait()
+			s.Link.Heal()
+			for _, q := range asked {
+				s.expectChargedWithin(q, 0, each)
+			}
+			if s.count("indeterminate") == 0 || s.count("allowed") == 0 {
+				t.Errorf("heard %v, want the fault and decisions beside it", s.heard)
+			}
+			if shifted := s.count("incompatible REPLY"); shifted > callers || shifted > 0 && !row.shifts {
+				t.Errorf("%d calls read a reply of another policy", shifted)
+			}
+			s.expectHeard("allowed", "indeterminate", "incompatible REPLY")
+			s.record(fmt.Sprintf("%s; %d callers", row.sentence, callers),
+				"none read another's; served again within %v", round(s.recovers()))
+		})
+	}
+}
+
+// limitsOfTheirOwn are policies of all algorithms in turn, no two of one limit.
+func limitsOfTheirOwn(t *testing.T, n int) []ratelimit.Policy {
+	var all []ratelimit.Policy
+	for i := range n {
+		limit := int64(rig.Limit + i)
+		a := []ratelimit.Algorithm{
+			ratelimit.FixedWindow{Limit: limit, Window: 366 * 24 * time.Hour},
+			ratelimit.SlidingWindowCounter{Limit: limit, Window: 100 * 24 * time.Hour},
+			ratelimit.TokenBucket{Capacity: limit, RefillTokens: 1, RefillPeriod: 24 * time.Hour},
+		}[i%3]
+		all = append(all, rig.PolicyNamed(t, fmt.Sprintf("limit-%d", limit), a))
+	}
+	return all
+}
+
+// askInARow asks for one subject n times. What is left must be of the policy's limit and of this subject's own calls:
+// all that were allowed are charged, and no more than were asked.
+func (s *scene) askInARow(p ratelimit.Policy, subject string, n int64) {
+	allowed := int64(0)
+	for call := int64(1); call <= n; call++ {
+		o := s.Evaluate(p.ID(), subject, 1)
+		s.enter(rig.Say(o))
+		ratelimit.Match(o, func(e ratelimit.Evaluated) struct{} {
+			allowed++
+			d := e.Decision
+			if d.PolicyID != p.ID() || d.Limit != p.Limit() || d.Remaining < p.Limit()-call || d.Remaining > p.Limit()-allowed {
+				s.t.Errorf("%s, call %d, %d allowed: got %+v", p.ID(), call, allowed, d)
+			}
+			return struct{}{}
+		}, func(ratelimit.Unavailable) struct{} { return struct{}{} },
+			func(ratelimit.Indeterminate) struct{} { return struct{}{} },
+			func(ratelimit.Incompatible) struct{} { return struct{}{} })
+	}
+}

@@ -1,0 +1,103 @@
+package faults_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+)
+
+// Nobody answers: callers who have a connection are in doubt, the others are refused, and the breaker opens, with
+// nothing charged that was not heard of as doubt.
+func TestStandstill_nobodyAnswers(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		sentence     string
+		enter, leave func(s *scene)
+		charged      int64 // to who had a connection
+	}{
+		{
+			"the network takes everything (black hole)",
+			func(s *scene) { s.Link.Blackhole() }, func(s *scene) { s.Link.Heal() }, 0,
+		},
+		{
+			"the server stands still (SIGSTOP)",
+			func(s *scene) { s.server.Pause(s.t) }, func(s *scene) { s.server.Resume(s.t) }, 1,
+		},
+	} {
+		t.Run(row.sentence, func(t *testing.T) {
+			t.Parallel()
+			s := stage(t, nil)
+			row.enter(s)
+			lost := s.alone("indeterminate")
+			questions, answers := s.crowd(lanesCallers)
+			s.Eventually("open the breaker", func() bool {
+				q := questionOf("token-bucket")
+				questions, answers = append(questions, q), append(answers, s.ask(q))
+				return s.Provider.Connection().Breaker() == "open"
+			})
+			refused := questionOf("token-bucket")
+			s.demand(refused, "unavailable CONNECTION")
+			s.Eventually("tell that it is not ready", func() bool { return !s.Provider.Connection().Health().Ready })
+			row.leave(s)
+			took := s.recovers()
+			// What the server had been sent it runs once it goes on.
+			for _, q := range lost {
+				s.Eventually("run what was sent", func() bool { return s.Charged(q.policy, q.subject) >= row.charged })
+				s.expectCharged(q, row.charged)
+			}
+			for i, q := range questions {
+				s.expectHonest(q, answers[i])
+			}
+			s.expectCharged(refused, 0)
+			s.expectHeard("indeterminate", "unavailable CONNECTION", "unavailable OVERLOADED")
+			s.record(row.sentence, "the breaker opened; served again within %v", round(took))
+			s.goesOn(lost...)
+		})
+	}
+}
+
+// A server whose clients are paused decides when the pause ends, or leaves who cannot wait in doubt.
+func TestStandstill_clientsArePaused(t *testing.T) {
+	t.Parallel()
+	const timeout = 600 * time.Millisecond
+	for _, mode := range []string{"ALL", "WRITE"} {
+		for _, row := range []struct {
+			sentence      string
+			pause         time.Duration
+			heard         string
+			least, charge int64
+		}{
+			{"for less than the command timeout", timeout / 4, admitted, 1, 1},
+			{"for longer than the command timeout", timeout * 3 / 2, "indeterminate", 0, 1},
+		} {
+			name := fmt.Sprintf("CLIENT PAUSE %s, %s", mode, row.sentence)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := stage(t, nil, func(c *redislimit.Config) {
+					c.Redis.CommandTimeout, c.Redis.AdmissionWait, c.Redis.BreakerFailures = timeout, 2*timeout, 1<<30
+				})
+				var asked []question
+				for _, p := range s.Config.Policies {
+					q := questionOf(p.ID())
+					s.do("CLIENT", "PAUSE", fmt.Sprint(row.pause.Milliseconds()), mode)
+					s.demand(q, row.heard)
+					asked = append(asked, q)
+				}
+				s.do("CLIENT", "PAUSE", fmt.Sprint(row.pause.Milliseconds()), mode)
+				questions, answers := s.crowd(lanesCallers)
+				took := s.recovers()
+				for _, q := range asked {
+					s.expectChargedWithin(q, row.least, row.charge)
+				}
+				for i, q := range questions {
+					s.expectHonest(q, answers[i])
+				}
+				s.expectHeard("allowed", "indeterminate", "unavailable OVERLOADED", "unavailable CONNECTION")
+				s.record(name, "served again within %v", round(took))
+				s.goesOn(asked...)
+			})
+		}
+	}
+}
