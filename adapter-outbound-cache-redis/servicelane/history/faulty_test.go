@@ -1,0 +1,205 @@
+package history_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
+)
+
+const (
+	faultyTimeout = 250 * time.Millisecond
+	faultEvery    = 100 // commands, so that a slow server does not meet more of them
+	lookEvery     = 10 * time.Millisecond
+	outage        = 5 * lookEvery
+)
+
+// faultyLinks is a link a process, and what goes wrong on them until the test's load is over.
+type faultyLinks struct {
+	server server.Server
+	links  []*redistest.Link
+	addrs  []string
+	set    int   // faults so far
+	due    int64 // commands after which the next is set
+
+	outages sync.WaitGroup
+}
+
+// out is an outage of one link.
+func (l *faultyLinks) out(link *redistest.Link) {
+	link.Refuse()
+	link.Cut()
+	l.outages.Add(1)
+	time.AfterFunc(outage, func() { defer l.outages.Done(); link.Heal() })
+}
+
+func newFaultyLinks(t *testing.T, s server.Server) *faultyLinks {
+	l := &faultyLinks{server: s}
+	for range processes {
+		link := redistest.NewLink(t, s.Addr())
+		l.links, l.addrs = append(l.links, link), append(l.addrs, link.Addr())
+	}
+	return l
+}
+
+// during sets one fault after the other, on one link after the other, while a load runs.
+func (l *faultyLinks) during(t *testing.T, load func()) {
+	t.Helper()
+	ctx, over := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				l.next(t)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	defer func() { over(); <-ended; l.outages.Wait() }()
+	load()
+}
+
+func (l *faultyLinks) next(t *testing.T) {
+	var sent int64
+	for _, link := range l.links {
+		sent += link.Forwarded("")
+	}
+	if sent < l.due {
+		return
+	}
+	l.due = sent + faultEvery
+	next := func(f redistest.Fault) func(*redistest.Link) {
+		return func(l *redistest.Link) { l.Fault("EVALSHA", 1, f) }
+	}
+	kinds := []func(*redistest.Link){
+		next(redistest.LoseReply()), next(redistest.ResetBefore()), next(redistest.ResetAfter()), (*redistest.Link).Cut,
+		next(redistest.HalfReply()), next(redistest.Delay(2 * lookEvery)), next(redistest.Silence()), next(redistest.Swallow()),
+		func(*redistest.Link) { l.server.Do(t, "SCRIPT", "FLUSH") },
+		l.out,
+	}
+	kinds[l.set%len(kinds)](l.links[l.set/len(kinds)%len(l.links)])
+	l.set++
+}
+
+func TestEdge_withAFaultyLinkIsOneSequence(t *testing.T) {
+	s := server.Start(t)
+	past := rig.New(t, s.Addr(), s, func(c *redislimit.Config) {
+		c.Redis.CommandTimeout, c.Policies, c.Secret = healthyTimeout, policies(), keySecret()
+	})
+	o := ordersFor(t, edgeFaultsLoad, 600, "fixed-window-long", "sliding-window-counter-long", "token-bucket-long")
+	o.Prefix, o.Timeout = past.Config.KeyPrefix, faultyTimeout
+	made := runWithFaults(t, s, edge{past.Provider}, o)
+	took := expectLinearizable(t, edgeModel(), made)
+	expectCharged(t, made, "edge, faulty link", func(c call) int64 { return past.Charged(c.Limiter, c.Subject) })
+	expectFaults(t, made)
+	record(t, "edge, faulty link", made, took)
+}
+
+func TestLog_withAFaultyLinkIsOneSequence(t *testing.T) {
+	s := server.Start(t)
+	o := ordersFor(t, logFaultsLoad, 400, slidingLog)
+	o.Addr = s.Addr()
+	past, err := openLog(longLogWindow)(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer past.close()
+	o.Timeout = faultyTimeout
+	made := runWithFaults(t, s, past, o)
+	took := expectLinearizable(t, countingLog(), made)
+	expectCharged(t, made, "sliding log, faulty link", func(c call) int64 { return number(t, s.Do(t, "ZCARD", c.Subject)) })
+	expectFaults(t, made)
+	record(t, "sliding log, faulty link", made, took)
+}
+
+// runWithFaults runs a load through faulty links. Each state is used once before it and once after it, past them, so
+// that it exists, and so that what unknown calls have come to shows at the end.
+func runWithFaults(t *testing.T, s server.Server, past limiter, o orders) []operation {
+	t.Helper()
+	made := askEach(t, past, o)
+	links := newFaultyLinks(t, s)
+	ready := prepare(t, o, links.addrs...)
+	links.during(t, func() { made = append(made, finish(t, ready)...) })
+	return append(made, askEach(t, past, o)...)
+}
+
+// askEach asks once of each state that a load of turns uses.
+func askEach(t *testing.T, past limiter, o orders) []operation {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), longestRun)
+	defer cancel()
+	var made []operation
+	for n := range o.Calls / o.Turn {
+		for k := range subjects {
+			asked := operation{Client: processes * clients, Call: inTurn(o, n, k)}
+			asked.Start = clock()
+			past.ask(ctx, &asked)
+			asked.End = clock()
+			if asked.Fate != answered {
+				t.Fatalf("past the links, and %v", asked)
+			}
+			made = append(made, asked)
+		}
+	}
+	return made
+}
+
+// sum is what callers know of what a state was charged.
+type sum struct {
+	call           call // one of its calls
+	known, unknown int64
+}
+
+func sums(made []operation) map[string]sum {
+	all := map[string]sum{}
+	for _, o := range made {
+		name, cost := o.Call.state(), max(o.Call.Cost, 1)
+		s := all[name]
+		s.call = o.Call
+		switch {
+		case o.Fate == unknown:
+			s.unknown += cost
+		case o.allowed():
+			s.known += cost
+		}
+		all[name] = s
+	}
+	return all
+}
+
+// expectCharged wants each state to hold what callers were told, and of what they were not told none to all.
+func expectCharged(t *testing.T, made []operation, name string, held func(call) int64) {
+	t.Helper()
+	var charged, told, untold int64
+	for state, sum := range sums(made) {
+		holds := held(sum.call)
+		if holds < sum.known || holds > sum.known+sum.unknown {
+			t.Errorf("%s: the server holds %d, want %d to %d", state, holds, sum.known, sum.known+sum.unknown)
+		}
+		charged, told, untold = charged+holds, told+sum.known, untold+sum.unknown
+	}
+	evidence.Record(t, name+": charged by the server", "%d, where callers were told of %d, and of %d not whether", charged, told, untold)
+}
+
+// expectFaults wants enough calls of each outcome to show something, and most of them answered.
+func expectFaults(t *testing.T, made []operation) {
+	t.Helper()
+	var counts [wrong + 1]int
+	for _, o := range made {
+		counts[o.Fate]++
+	}
+	if counts[unknown] < fewest || counts[refused] < fewest || counts[answered] < len(made)/2 || counts[wrong] > 0 {
+		t.Errorf("answered, unknown, refused and wrong are %v of %d", counts, len(made))
+	}
+}
