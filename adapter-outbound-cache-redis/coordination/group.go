@@ -189,25 +189,18 @@ func (g *group) fill(w *wire) error {
 // answers false if the connection must not be used again.
 func (g *group) settle(w *wire) (usable bool) {
 	usable = g.err == nil && g.read == len(g.in)
-	// One connection that breaks is one event, however many calls it held. The first
-	// caller who is still there tells of it, as one who has left tells nothing.
-	told := false
 	for i := range g.commands {
 		c := &g.commands[i]
 		if i < g.answered {
 			usable = c.settle() && usable
 			continue
 		}
-		broken := resultOf(nil, &sendError{
+		c.each(resultOf(nil, &sendError{
 			written:    w.written && (c.from == 0 || c.from < w.sent),
 			timedOut:   w.timedOut(),
 			unreadable: i == g.answered && w.written && w.failed == nil,
 			err:        g.err,
-		})
-		for _, j := range c.jobs {
-			broken.Echo = told || j.ctx.Err() != nil
-			j.result, told = broken, told || !broken.Echo
-		}
+		}))
 	}
 	return usable
 }

@@ -150,31 +150,46 @@ func demandCharged(t *testing.T, server *redistest.Server, calls []coordination.
 }
 
 // Callers of one budget leave one after the other a group that is not answered. To the
-// breaker they are one failure.
+// breaker they are one failure, also where the first has gone before his time.
 func TestGroup_thatItsCallersLeaveIsOneFailure(t *testing.T) {
-	for failures, breaker := range map[int]string{1: "open", 2: "closed"} {
-		t.Run(fmt.Sprintf("failures that open the breaker: %d", failures), func(t *testing.T) {
+	for _, row := range []struct {
+		failures int // that open the breaker
+		breaker  string
+		goes     bool // the first caller
+	}{
+		{1, "open", false}, {2, "closed", false}, {1, "open", true}, {2, "closed", true},
+	} {
+		t.Run(fmt.Sprintf("%d failures open it, the first caller goes: %v", row.failures, row.goes), func(t *testing.T) {
 			node := redistest.StartFakes(t, 1).Nodes[0]
 			c := inboundConfig()
-			c.MaxInFlight, c.CommandTimeout, c.BreakerFailures = 32, 4*time.Second, failures
+			c.MaxInFlight, c.CommandTimeout, c.BreakerFailures = 32, 4*time.Second, row.failures
 			l := openLane(t, c, node.Addr(), 8)
 			busy := l.hold8()
 			said := make(chan string, 5)
+			first, leave := context.WithCancel(t.Context())
+			defer leave()
 			for i := range cap(said) {
-				l.start(t.Context(), said)
+				ctx := t.Context()
+				if i == 0 {
+					ctx = first
+				}
+				l.start(ctx, said)
 				l.waiting(i + 1)
 			}
 			node.Answer("EVALSHA", 1, "+OK\r\n")
 			node.Answer("EVALSHA", -1, "*") // never a whole reply
 			expect(t, "a busy one", busy[0].release(), "+OK")
 			eventually(t, "send the group", func() bool { return node.Received("EVALSHA") == 1+cap(said) })
+			if row.goes {
+				leave()
+			}
 			for _, h := range busy[1:] {
 				h.leave() // before his time, so that he tells the breaker nothing
 			}
 			for range cap(said) {
 				expect(t, "a caller", <-said, "unanswered")
 			}
-			expect(t, "the breaker", l.client.Breaker(), breaker)
+			expect(t, "the breaker", l.client.Breaker(), row.breaker)
 			for _, h := range busy[1:] {
 				h.release()
 			}

@@ -21,7 +21,7 @@ type job struct {
 	// taken is set by the connection before it sends, or by the caller who leaves
 	// before that: whoever is first.
 	taken atomic.Bool
-	echo  bool // written before taken: others of its group are sent before it
+	told  *atomic.Bool // of its group, written before taken; nil of a call without company
 
 	// The pool's lock guards the rest.
 	inLine        bool
@@ -37,7 +37,7 @@ var jobs = sync.Pool{New: func() any {
 
 func newJob(ctx context.Context, terms terms, call Call) *job {
 	j := jobs.Get().(*job)
-	j.ctx, j.terms, j.call, j.stalled = ctx, terms, call, false
+	j.ctx, j.terms, j.call, j.stalled, j.told = ctx, terms, call, false, nil
 	j.taken.Store(false)
 	return j
 }
@@ -45,9 +45,21 @@ func newJob(ctx context.Context, terms terms, call Call) *job {
 // free gives back a job that no connection holds any more.
 func (j *job) free() {
 	j.timer.Stop()
-	j.ctx, j.call, j.result = nil, Call{}, certainty.Result{}
+	j.ctx, j.call, j.result, j.told = nil, Call{}, certainty.Result{}, nil
 	jobs.Put(j)
 }
+
+// hear ends the wait with the connection's result. A connection that breaks is one
+// event, however many calls it held: the first to report it tells of it, and the
+// others echo.
+func (j *job) hear(result certainty.Result) certainty.Result {
+	result.Echo = result.Fate == certainty.Unanswered && j.echoes()
+	j.free()
+	return result
+}
+
+// echoes tells whether another call of the group has told already what j is about to.
+func (j *job) echoes() bool { return j.told != nil && !j.told.CompareAndSwap(false, true) }
 
 // abandon leaves a job to the connection that holds it. It answers false if the
 // connection has sent it, or may have.
@@ -72,8 +84,7 @@ func (c *Client) carry(ctx context.Context, terms terms, call Call) certainty.Re
 	for hurried := false; ; {
 		select {
 		case result := <-j.done:
-			j.free()
-			return result
+			return j.hear(result)
 		case <-alarm:
 			if !hurried {
 				hurried = true
@@ -106,8 +117,7 @@ func (c *Client) leave(j *job) (certainty.Result, bool) {
 	}
 	select {
 	case result := <-j.done:
-		j.free()
-		return result, true
+		return j.hear(result), true
 	default:
 	}
 	if gone == nil && j.terms.budgetEnd.IsZero() {
@@ -118,7 +128,9 @@ func (c *Client) leave(j *job) (certainty.Result, bool) {
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Deadline, Err: gone}, true
 	case unsent:
 		return certainty.Result{Fate: certainty.Refused, Refusal: certainty.Overloaded, Err: errBusy.err}, true
+	case gone != nil:
+		return certainty.Result{Fate: certainty.Unanswered, CallerLeft: true, Err: gone}, true
 	default:
-		return certainty.Result{Fate: certainty.Unanswered, CallerLeft: gone != nil, TimedOut: gone == nil, Echo: j.echo, Err: gone}, true
+		return certainty.Result{Fate: certainty.Unanswered, TimedOut: true, Echo: j.echoes()}, true
 	}
 }

@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/executor"
@@ -67,8 +68,12 @@ var errBroken = &sendError{err: errors.New("the connection broke before the call
 // is no reply to wait for; then cn may be used again or not.
 func (c *Client) prepare(cn *connection) (usable, over bool) {
 	g := &cn.sent
+	var told *atomic.Bool
+	if len(cn.group) > 1 {
+		told = new(atomic.Bool) // a caller who leaves may ask for it after the group has ended
+	}
 	for _, j := range cn.group {
-		j.echo = len(g.commands) > 0
+		j.told = told
 		switch {
 		case !j.taken.CompareAndSwap(false, true): // its caller has left
 		case !j.terms.leaveTime(j.ctx):
