@@ -19,7 +19,7 @@ PART ?= -1
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test e2e walk cluster service-lane matrix lint fuzz mutate bench profile drill release-check tidy ci
+.PHONY: help run build test e2e walk cluster service-lane matrix partition lint fuzz mutate bench profile drill release-check tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ service-lane: ## every promise and fault on one real server: an image, a binary 
 
 matrix: ## the service lane on Redis 7.0, Redis 8 and Valkey 8, unpacked beside the system
 	@scripts/service-matrix
+
+partition: ## a replica, and a cluster of six, in containers cut in two for 8 s: writes docs/evidence/partition.md
+	@scripts/service-lane -suites partition -command "make partition"
 
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, and who may import whom
 	@scripts/lint $(STATICCHECK) $(ALL)

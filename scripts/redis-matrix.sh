@@ -203,6 +203,9 @@ find_server() {
     rm -rf "${servers:?}/$name" # without its program it serves nobody
     mv -T "$work/server" "$servers/$name"
     path=$servers/$name/redis-server
+    # Who fetches next removes what is half made here: it may not be ours.
+    rm -rf "$work"
+    work=$(mktemp -d)
   fi
   exec 9>&-
 }

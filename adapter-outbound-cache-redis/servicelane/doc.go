@@ -1,8 +1,9 @@
 // Command servicelane holds every promise of the limiter to one real server, by any of three sources: an image, a
 // binary or a server that runs. It prints what it counted and writes a page of docs/evidence.
 //
-//	go run .                 every suite, over RESP2 and RESP3
-//	go run . -suites faults  those alone; no page is written
+//	go run .                    every suite, over RESP2 and RESP3
+//	go run . -suites faults     those alone; no page is written
+//	go run . -suites partition  with a page of its own
 //
 // The suites are packages of tests, and go test runs each of them alone too:
 //
@@ -11,5 +12,7 @@
 //   - faults: each fault, what callers hear, and what the server has charged
 //   - history: histories of many clients in several processes, checked for linearizability
 //
-// Over RESP3 a server of its own is asked for the promises alone: faults do not depend on the protocol.
+// The suite partition is no part of every suite: it cuts networks of containers in two, and needs an image.
+//
+// Over RESP3 the histories are left out: promises and faults show what the protocol could change.
 package main

@@ -37,7 +37,8 @@ type pass struct {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("servicelane", flag.ContinueOnError)
-	suites := flags.String("suites", "", "only these, with commas between; no page is written")
+	suites := flags.String("suites", "", "only these, with commas between; no page is written but by "+partition+" alone")
+	command := flags.String("command", "make service-lane", "what the page says it is written by")
 	folder := flags.String("evidence", "../../docs/evidence", "where the page is written")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -46,7 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	page := report.Page{Source: source.String(), Command: "make service-lane", Began: time.Now()}
+	page := report.Page{Source: source.String(), Command: *command, Began: time.Now()}
 	for _, p := range plan(source, *suites) {
 		ran, err := p.run(ctx, out)
 		if err != nil {
@@ -57,11 +58,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := page.Verdict(); err != nil {
 		return err
 	}
-	if *suites != "" {
+	switch *suites {
+	case "":
+		return publish(page, func(server string) string { return "service-lane-" + fileName(server) + kindOf(source) }, *folder, out)
+	case partition:
+		page.Title = "Partitions"
+		return publish(page, func(string) string { return partition }, *folder, out)
+	default:
 		return nil
 	}
-	return publish(page, kindOf(source), *folder, out)
 }
+
+// partition is the suite that has a page of its own. It needs containers, and is no part of the whole.
+const partition = "partition"
 
 // plan is what runs on a source: a server that runs already is asked and not harmed.
 func plan(source server.Source, only string) []pass {
@@ -72,18 +81,21 @@ func plan(source server.Source, only string) []pass {
 	if only != "" {
 		return []pass{{2, strings.Split(only, ",")}}
 	}
-	return []pass{{2, all}, {3, all[:1]}}
+	return []pass{{2, all}, {3, all[:min(2, len(all))]}}
 }
 
 // run runs the suites one after the other, so that none disturbs the figures of another.
 func (p pass) run(ctx context.Context, out io.Writer) ([]report.Suite, error) {
-	args := []string{"test", "-json", "-count=1", "-p=1"}
+	args := []string{"test", "-json", "-count=1", "-p=1", "-timeout=5m"}
 	for _, suite := range p.suites {
 		args = append(args, "./"+suite)
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rig.ProtocolVariable, p.protocol))
 	cmd.Stderr = out
+	endTogether(cmd)
 	stream, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -92,9 +104,13 @@ func (p pass) run(ctx context.Context, out io.Writer) ([]report.Suite, error) {
 		return nil, err
 	}
 	ran, err := report.Read(stream, out)
-	ended := cmd.Wait()
 	if err != nil {
-		return nil, err
+		end() // else it would wait for a reader
+		return nil, errors.Join(err, cmd.Wait())
+	}
+	ended := cmd.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	for i := range ran {
 		ran[i].Protocol = p.protocol
@@ -108,17 +124,18 @@ func (p pass) run(ctx context.Context, out io.Writer) ([]report.Suite, error) {
 	return ran, nil
 }
 
-// publish writes the page under the server's name: service-lane-redis-7.0.md, or service-lane-redis-7.4-image.md.
-func publish(page report.Page, kind, folder string, out io.Writer) error {
+// publish writes the page under the name that it has for a server: service-lane-redis-7.0.md, or
+// service-lane-redis-7.4-image.md.
+func publish(page report.Page, name func(server string) string, folder string, out io.Writer) error {
 	text, err := page.Text()
 	if err != nil {
 		return err
 	}
-	name, err := page.Server()
+	server, err := page.Server()
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(folder, "service-lane-"+fileName(name)+kind+".md")
+	file := filepath.Join(folder, name(server)+".md")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}

@@ -1,6 +1,41 @@
 package main
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
+)
+
+func TestPlan_aServerThatRunsIsAskedAndNotHarmed(t *testing.T) {
+	whole := []pass{{2, []string{"promises", "faults", "history"}}, {3, []string{"promises", "faults"}}}
+	asked := []pass{{2, []string{"promises"}}, {3, []string{"promises"}}}
+	for _, row := range []struct {
+		source server.Source
+		only   string
+		want   []pass
+	}{
+		{server.Source{Binary: "redis-server"}, "", whole},
+		{server.Source{Image: "redis:7.4"}, "", whole},
+		{server.Source{Addr: "127.0.0.1:6379"}, "", asked},
+		{server.Source{Image: "redis:7.4"}, "partition", []pass{{2, []string{"partition"}}}},
+		{server.Source{Binary: "redis-server"}, "faults,history", []pass{{2, []string{"faults", "history"}}}},
+	} {
+		if got := plan(row.source, row.only); !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%v, only %q: got %v, want %v", row.source, row.only, got, row.want)
+		}
+	}
+}
+
+func TestKindOf_tellsPagesOfOneVersionApart(t *testing.T) {
+	for want, source := range map[string]server.Source{
+		"": {Binary: "redis-server"}, "-image": {Image: "redis:7.4"}, "-running": {Addr: "127.0.0.1:6379"},
+	} {
+		if got := kindOf(source); got != want {
+			t.Errorf("%v: got %q, want %q", source, got, want)
+		}
+	}
+}
 
 func TestFileName_isTheServerAndTwoNumbers(t *testing.T) {
 	for server, want := range map[string]string{"redis 7.0.15": "redis-7.0", "valkey 8.0.1": "valkey-8.0", "redis 7": "redis-7"} {

@@ -21,6 +21,7 @@ const (
 
 // Figure is something measured or counted.
 type Figure struct {
+	Part  string // of the suite, with a table of its own in which figures keep their order; may be empty
 	What  string
 	Value string
 }
@@ -37,7 +38,13 @@ type Fault struct {
 // Record keeps a figure: what was measured, and its value with its unit.
 func Record(tb testing.TB, what, format string, args ...any) {
 	tb.Helper()
-	attribute(tb, FigureKey, Figure{what, fmt.Sprintf(format, args...)})
+	RecordOf(tb, "", what, format, args...)
+}
+
+// RecordOf is Record for a part of the suite.
+func RecordOf(tb testing.TB, part, what, format string, args ...any) {
+	tb.Helper()
+	attribute(tb, FigureKey, Figure{part, what, fmt.Sprintf(format, args...)})
 }
 
 // RecordFault keeps what came of a fault.

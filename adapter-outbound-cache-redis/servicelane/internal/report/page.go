@@ -23,7 +23,10 @@ type Page struct {
 func (p Page) Server() (string, error) {
 	var names []string
 	for _, s := range p.Suites {
-		if s.Server != "" && !slices.Contains(names, s.Server) {
+		if s.Server == "" {
+			return "", fmt.Errorf("no test of %s says which server answered", s.Name)
+		}
+		if !slices.Contains(names, s.Server) {
 			names = append(names, s.Server)
 		}
 	}
@@ -60,7 +63,7 @@ func (p Page) Text() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", cmp.Or(p.Title, "Service lane"), server)
 	fmt.Fprintf(&b, "Written by `%s` on %s. The server is %s.\n\n", p.Command, p.Began.UTC().Format("2006-01-02 15:04 MST"), p.Source)
-	b.WriteString("| suite | RESP | passed | failed | skipped | seconds |\n|---|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| suite | RESP | tests and rows passed | failed | skipped | seconds |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, s := range p.Suites {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %.0f |\n", s.Name, s.Protocol, s.Passed, s.Failed, s.Skipped, s.Seconds)
 	}
@@ -76,7 +79,12 @@ func (s Suite) write(b *strings.Builder) {
 	}
 	// Tests end in another order every time.
 	slices.SortStableFunc(s.Faults, func(a, b evidence.Fault) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(s.Figures, func(a, b evidence.Figure) int { return strings.Compare(a.What, b.What) })
+	slices.SortStableFunc(s.Figures, func(a, b evidence.Figure) int {
+		if a.Part != "" && a.Part == b.Part {
+			return 0
+		}
+		return cmp.Or(strings.Compare(a.Part, b.Part), strings.Compare(a.What, b.What))
+	})
 	fmt.Fprintf(b, "\n## %s, RESP%d\n", strings.ToUpper(s.Name[:1])+s.Name[1:], s.Protocol)
 	if len(s.Faults) > 0 {
 		b.WriteString("\n| fault | calls | heard | charged | then |\n|---|--:|---|--:|---|\n")
@@ -84,11 +92,14 @@ func (s Suite) write(b *strings.Builder) {
 			fmt.Fprintf(b, "| %s | %d | %s | %d | %s |\n", cell(f.Name), f.Calls, cell(f.Heard), f.Charged, cell(f.Followed))
 		}
 	}
-	if len(s.Figures) > 0 {
-		b.WriteString("\n| measured | |\n|---|--:|\n")
-		for _, f := range s.Figures {
-			fmt.Fprintf(b, "| %s | %s |\n", cell(f.What), cell(f.Value))
+	for i, f := range s.Figures {
+		if i == 0 || f.Part != s.Figures[i-1].Part {
+			if f.Part != "" {
+				fmt.Fprintf(b, "\n### %s\n", f.Part)
+			}
+			b.WriteString("\n| measured | |\n|---|--:|\n")
 		}
+		fmt.Fprintf(b, "| %s | %s |\n", cell(f.What), cell(f.Value))
 	}
 }
 

@@ -34,11 +34,11 @@ func TestVerdict_isAnErrorUnlessEverySuiteRanWhole(t *testing.T) {
 
 func TestServer_isOneOrADoubt(t *testing.T) {
 	one := report.Suite{Server: "redis 7.0.15"}
-	if got, err := page(one, report.Suite{}, one).Server(); got != "redis 7.0.15" || err != nil {
+	if got, err := page(one, one).Server(); got != "redis 7.0.15" || err != nil {
 		t.Errorf("got %q, %v, want the server", got, err)
 	}
 	for sentence, p := range map[string]report.Page{
-		"none": page(report.Suite{}), "two": page(one, report.Suite{Server: "valkey 8.0.1"}),
+		"none": page(one, report.Suite{}), "two": page(one, report.Suite{Server: "valkey 8.0.1"}),
 	} {
 		if got, err := p.Server(); err == nil {
 			t.Errorf("%s: got %q, want an error", sentence, got)
@@ -52,7 +52,7 @@ func TestText_showsCountsFaultsAndFigures(t *testing.T) {
 			Name: "faults", Protocol: 2, Passed: 3, Seconds: 1.4, Server: "redis 7.0.15",
 			Faults: []evidence.Fault{{Name: "the reply is lost"}, {Name: "a | b", Calls: 3, Heard: "indeterminate", Charged: 2, Followed: "allowed"}},
 		},
-		report.Suite{Name: "promises", Protocol: 3, Passed: 1, Figures: []evidence.Figure{{What: "steps", Value: "12"}}},
+		report.Suite{Name: "promises", Protocol: 3, Passed: 1, Server: "redis 7.0.15", Figures: []evidence.Figure{{What: "steps", Value: "12"}}},
 	).Text()
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestText_showsCountsFaultsAndFigures(t *testing.T) {
 
 Written by ` + "`make service-lane`" + ` on 2026-05-04 03:02 UTC. The server is a binary.
 
-| suite | RESP | passed | failed | skipped | seconds |
+| suite | RESP | tests and rows passed | failed | skipped | seconds |
 |---|--:|--:|--:|--:|--:|
 | faults | 2 | 3 | 0 | 0 | 1 |
 | promises | 3 | 1 | 0 | 0 | 0 |
@@ -93,5 +93,38 @@ func TestText_hasTheTitleThatIsGiven(t *testing.T) {
 	}
 	if want := "# Partitions: redis 7.0.15\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %.40q, want it to begin with %q", got, want)
+	}
+}
+
+func TestText_givesEachPartATableInItsOwnOrder(t *testing.T) {
+	got, err := page(report.Suite{
+		Name: "partition", Protocol: 2, Passed: 2, Server: "redis 7.0.15",
+		Figures: []evidence.Figure{
+			{Part: "Two", What: "c", Value: "3"}, {Part: "One", What: "b", Value: "1"}, {What: "a", Value: "0"}, {Part: "One", What: "a", Value: "2"},
+		},
+	}).Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `
+| measured | |
+|---|--:|
+| a | 0 |
+
+### One
+
+| measured | |
+|---|--:|
+| b | 1 |
+| a | 2 |
+
+### Two
+
+| measured | |
+|---|--:|
+| c | 3 |
+`
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant it to end with\n%s", got, want)
 	}
 }

@@ -68,15 +68,27 @@ func (r *reader) take(e event) error {
 		if e.Test == "" {
 			suite.Seconds = e.Elapsed
 			if e.Action == "fail" && suite.Failed == 0 {
-				suite.Failed++ // it did not build, or ended outside of a test
+				suite.Failed++ // it did not build, or was ended amid its tests
 			}
-			r.ended = append(r.ended, *suite)
-			delete(r.running, e.Package)
+			r.end(e.Package, suite)
 			return nil
 		}
 		r.count(suite, e)
 	}
 	return nil
+}
+
+// end is the end of a package. A test that has not ended by then, in a package that ran out of time for example, failed
+// and printed why.
+func (r *reader) end(name string, suite *Suite) {
+	for id, text := range r.printed {
+		if strings.HasPrefix(id, name+" ") {
+			_, _ = io.WriteString(r.failed, text.String())
+			delete(r.printed, id)
+		}
+	}
+	r.ended = append(r.ended, *suite)
+	delete(r.running, name)
 }
 
 func (r *reader) count(suite *Suite, e event) {
@@ -112,6 +124,9 @@ func (r *reader) print(e event) {
 func (s *Suite) attribute(key, value string) error {
 	switch key {
 	case evidence.ServerKey:
+		if s.Server != "" && s.Server != value {
+			return fmt.Errorf("tests of %s were answered by %s and by %s", s.Name, s.Server, value)
+		}
 		s.Server = value
 	case evidence.FigureKey:
 		var f evidence.Figure

@@ -60,11 +60,27 @@ func TestRead_aPackageThatDoesNotBuildFails(t *testing.T) {
 	}
 }
 
+func TestRead_aPackageThatRunsOutOfTimeSaysWhere(t *testing.T) {
+	var failed strings.Builder
+	got, err := report.Read(strings.NewReader(`{"Action":"run","Package":"lane/faults","Test":"TestLink"}
+{"Action":"output","Package":"lane/faults","Test":"TestLink","Output":"panic: test timed out after 5m0s\n"}
+{"Action":"output","Package":"lane/faults","Output":"FAIL\tlane/faults\t300s\n"}
+{"Action":"fail","Package":"lane/faults","Elapsed":300}`), &failed)
+	if err != nil || len(got) != 1 || got[0].Failed != 1 {
+		t.Errorf("got %+v, %v, want one suite that failed", got, err)
+	}
+	if !strings.Contains(failed.String(), "timed out") {
+		t.Errorf("printed %q, want what the test printed", failed.String())
+	}
+}
+
 func TestRead_refusesWhatIsNoStream(t *testing.T) {
 	for _, text := range []string{
 		"go: no module\n",
 		`{"Action":"attr","Package":"a","Test":"b","Key":"figure","Value":"12"}`,
 		`{"Action":"attr","Package":"a","Test":"b","Key":"fault","Value":""}`,
+		`{"Action":"attr","Package":"a","Test":"b","Key":"server","Value":"redis 7.0.15"}
+{"Action":"attr","Package":"a","Test":"c","Key":"server","Value":"redis 8.0.2"}`,
 	} {
 		if got, err := report.Read(strings.NewReader(text), &strings.Builder{}); err == nil {
 			t.Errorf("%q: got %+v, want an error", text, got)

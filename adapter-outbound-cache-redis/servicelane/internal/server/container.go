@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,9 @@ const (
 	engineLimit = 60 * time.Second
 	readyLimit  = 30 * time.Second
 	pollEvery   = 5 * time.Millisecond
+	askEngine   = 200 // polls without an answer
+
+	publishAttempts = 5
 )
 
 // boxed is a Server in a container of its own, on a port of this machine's that stays the same over a Restart.
@@ -41,21 +45,9 @@ type boxed struct {
 
 func startContainer(tb testing.TB, image string, directives []string) Server {
 	tb.Helper()
-	addr, err := redistest.FreeAddr()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), engineLimit)
 	defer cancel()
-	args := append(plainDirectives(), directives...)
-	box, err := testcontainers.Run(ctx, image,
-		testcontainers.WithEntrypoint("redis-server"), testcontainers.WithCmd(args...),
-		testcontainers.WithExposedPorts(port), testcontainers.WithHostConfigModifier(publishedAt(addr)),
-		testcontainers.WithLabels(map[string]string{Label: os.Getenv(RunVariable)}), testcontainers.WithLogger(log.TestLogger(tb)))
-	testcontainers.CleanupContainer(tb, box)
-	if err != nil {
-		tb.Fatalf("start a container of %s: %v", image, err)
-	}
+	addr, box := publish(ctx, tb, image, append(plainDirectives(), directives...))
 	engine, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err != nil {
 		tb.Fatalf("reach the container engine: %v", err)
@@ -64,6 +56,29 @@ func startContainer(tb testing.TB, image string, directives []string) Server {
 	c := &boxed{Witness: redistest.Witness{Addr: addr, Password: passwordIn(directives)}, id: box.GetContainerID(), engine: engine, box: box}
 	c.awaitReady(tb)
 	return c
+}
+
+// publish runs a container on a free port of this machine's. Nothing holds the port until then, so another one may have
+// taken it: then it tries again.
+func publish(ctx context.Context, tb testing.TB, image string, args []string) (string, *testcontainers.DockerContainer) {
+	tb.Helper()
+	for attempt := 1; ; attempt++ {
+		addr, err := redistest.FreeAddr()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		box, err := testcontainers.Run(ctx, image,
+			testcontainers.WithEntrypoint("redis-server"), testcontainers.WithCmd(args...),
+			testcontainers.WithExposedPorts(port), testcontainers.WithHostConfigModifier(publishedAt(addr)),
+			testcontainers.WithLabels(map[string]string{Label: os.Getenv(RunVariable)}), testcontainers.WithLogger(log.TestLogger(tb)))
+		testcontainers.CleanupContainer(tb, box)
+		if err == nil {
+			return addr, box
+		}
+		if attempt == publishAttempts || !strings.Contains(err.Error(), "port is already allocated") && !strings.Contains(err.Error(), "address already in use") {
+			tb.Fatalf("start a container of %s: %v", image, err)
+		}
+	}
 }
 
 // plainDirectives are of every server in a container. The image's own entry point is not used: it may change the user,
@@ -144,9 +159,10 @@ func (c *boxed) signal(tb testing.TB, name string) {
 
 func (c *boxed) awaitReady(tb testing.TB) {
 	tb.Helper()
+	silent := 0
 	c.await(tb, "answer PING", func(ctx context.Context) bool {
 		pong, err := c.Ask(ctx, "PING")
-		if err != nil {
+		if silent++; err != nil && silent%askEngine == 0 {
 			c.demandRunning(ctx, tb)
 		}
 		return err == nil && pong == "PONG"

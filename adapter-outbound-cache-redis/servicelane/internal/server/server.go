@@ -1,10 +1,13 @@
 package server
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 )
 
 // Server is a server of one test's own: the address stays the same until the test ends, and so do data that the
@@ -30,9 +33,29 @@ func Start(tb testing.TB, directives ...string) Server {
 	case source.Addr != "":
 		tb.Fatalf("this test needs a server of its own to harm; unset %s", AddrVariable)
 	case source.Image != "":
-		return startContainer(tb, source.Image, directives)
+		return named(tb, startContainer(tb, source.Image, directives))
 	}
-	return redistest.Start(tb, directives...)
+	return named(tb, redistest.Start(tb, directives...))
+}
+
+// named records which server it is.
+func named(tb testing.TB, s Server) Server {
+	tb.Helper()
+	name, version := Name(s.Do(tb, "INFO", "server"))
+	evidence.RecordServer(tb, name, version)
+	return s
+}
+
+// Name is what a server is, by its INFO, and its own version: not the one that it claims to be compatible with.
+func Name(info any) (name, version string) {
+	text := fmt.Sprint(info)
+	for _, name := range []string{"valkey", "redis"} {
+		if _, rest, found := strings.Cut(text, "\n"+name+"_version:"); found {
+			version, _, _ := strings.Cut(rest, "\r")
+			return name, version
+		}
+	}
+	return "unknown", "0"
 }
 
 // Shared is a server to ask and not to harm: the one that runs already, or one of the test's own. Whoever uses it
@@ -40,7 +63,10 @@ func Start(tb testing.TB, directives ...string) Server {
 func Shared(tb testing.TB) redistest.Witness {
 	tb.Helper()
 	if addr := os.Getenv(AddrVariable); addr != "" {
-		return redistest.Witness{Addr: addr, Password: os.Getenv(PasswordVariable)}
+		w := redistest.Witness{Addr: addr, Password: os.Getenv(PasswordVariable)}
+		name, version := Name(w.Do(tb, "INFO", "server"))
+		evidence.RecordServer(tb, name, version)
+		return w
 	}
 	return redistest.Witness{Addr: Start(tb).Addr()}
 }

@@ -40,3 +40,16 @@ func TestFind_looksAtTheVariablesInTheirOrder(t *testing.T) {
 		t.Errorf("got %v, %v, want the address", found, err)
 	}
 }
+
+func TestName_isTheServersOwn(t *testing.T) {
+	for info, want := range map[string]string{
+		"# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n":                     "redis 7.0.15",
+		"# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n": "valkey 8.1.1",
+		"nothing of the kind": "unknown 0",
+	} {
+		name, version := server.Name(info)
+		if got := name + " " + version; got != want {
+			t.Errorf("%q: got %s, want %s", info, got, want)
+		}
+	}
+}
