@@ -61,7 +61,7 @@ matrix: ## the service lane on Redis 7.0, Redis 8 and Valkey 8, unpacked beside 
 partition: ## a replica, and a cluster of six, in containers cut in two for 8 s: writes docs/evidence/partition.md
 	@scripts/service-lane -suites partition -command "make partition"
 
-lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, and who may import whom
+lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, who may import whom, and the tests that a page names
 	@scripts/lint $(STATICCHECK) $(ALL)
 
 $(STATICCHECK):

@@ -160,6 +160,7 @@ func TestGroup_thatItsCallersLeaveIsOneFailure(t *testing.T) {
 		{1, "open", false}, {2, "closed", false}, {1, "open", true}, {2, "closed", true},
 	} {
 		t.Run(fmt.Sprintf("%d failures open it, the first caller goes: %v", row.failures, row.goes), func(t *testing.T) {
+			t.Parallel()
 			node := redistest.StartFakes(t, 1).Nodes[0]
 			c := inboundConfig()
 			c.MaxInFlight, c.CommandTimeout, c.BreakerFailures = 32, 4*time.Second, row.failures

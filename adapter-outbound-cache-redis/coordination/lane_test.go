@@ -107,11 +107,7 @@ func (h *held) release() string {
 // at once, and it never is; its neighbours are.
 func TestLane_whoLeavesBeforeHisCallIsSentIsNotSent(t *testing.T) {
 	l := newLane(t, 16, 8)
-	busy := make([]*held, 8)
-	for i := range busy {
-		busy[i] = l.hold()
-		<-busy[i].stopped
-	}
+	busy := l.hold8()
 	first := l.hold()
 	l.waiting(1)
 	ctx, leave := context.WithTimeout(t.Context(), 3*plenty)

@@ -20,6 +20,8 @@ func TestOf_aChangeIsSeenWholeOrNotAtAll(t *testing.T) {
 	r.wantTenant(s, 10)
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer close(stop)
 	for range 8 {
 		readers.Go(func() {
 			for {
@@ -53,8 +55,6 @@ func TestOf_aChangeIsSeenWholeOrNotAtAll(t *testing.T) {
 			return 0
 		})
 	}
-	close(stop)
-	readers.Wait()
 }
 
 func isWhole(d limitsource.Document, tenant, user, key int) bool {
