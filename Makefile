@@ -19,7 +19,7 @@ PART ?= -1
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test e2e walk cluster service-lane matrix partition lint fuzz mutate bench profile drill release-check tidy ci
+.PHONY: help run build test e2e walk cluster service-lane matrix partition containers lint fuzz mutate bench profile drill release-check tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,7 +88,10 @@ release-check: ## the drill's report is of this code and states the accepted ris
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
 
-ci: lint test walk cluster ## what .ci/run runs, with a quarter of the mutants, a short fuzz and a short drill
+containers: ## the service lane and the partitions in containers, where an engine answers
+	@if docker info >/dev/null 2>&1; then scripts/service-lane && $(MAKE) partition; else echo "no container engine answers: make matrix runs the same lane on binaries"; fi
+
+ci: lint test walk cluster matrix containers ## what .ci/run runs, with a quarter of the mutants, a short fuzz, soak and drill
 	@$(MAKE) mutate PART="$$(git rev-list --count HEAD)"
 	@scripts/fuzz 30000 $(MODULES) $(TOOLS)
 	@scripts/outage-drill.sh -short
