@@ -76,7 +76,7 @@ mutate: ## break programs, certainty and limiters one line at a time; the tests 
 bench: ## this and its peers side by side, about ten minutes: writes docs/evidence/performance.md
 	@server=$$(scripts/redis-server) && cd bench && EDGELIMIT_REDIS_SERVER=$$server go run .
 
-profile: ## where time and memory go of the bars that are not met, about two minutes: writes docs/evidence/profile.md
+profile: ## where time and memory go of the bars that are not met, about three minutes: writes docs/evidence/profile.md
 	@server=$$(scripts/redis-server) && cd bench && EDGELIMIT_REDIS_SERVER=$$server go run . -profile
 
 drill: ## kill Redis under load, bring it back, count: writes docs/evidence/outage-drill.md

@@ -23,12 +23,16 @@ func machine() string {
 	return fmt.Sprintf("%s, %d cores, %s/%s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// loadAverage is that of the last one, five and fifteen minutes, as far as it is known.
-func loadAverage() string {
+// loadAverage is that of the last one, five and fifteen minutes, or none if it is not
+// known.
+func loadAverage() []float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
-		return "unknown"
+		return nil
 	}
-	fields := strings.Fields(string(text))
-	return strings.Join(fields[:min(3, len(fields))], ", ")
+	load := make([]float64, 3)
+	if _, err := fmt.Sscan(string(text), &load[0], &load[1], &load[2]); err != nil {
+		return nil
+	}
+	return load
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ var full = plan{
 	subjects: 10_000, kept: 100_000, callers: []int{1, 16, 64, 256}, many: 1024,
 	growth: []int{1, 1_000, 10_000, 100_000, 1_000_000},
 
-	tries: 30, scripted: 512, sampled: 3 * time.Second, kinds: 50_000,
+	tries: 30, scripted: 512, sampled: 15 * time.Second, kinds: 50_000,
 }
 
 var short = plan{
@@ -95,7 +96,7 @@ func (p plan) on(ctx context.Context, args []string, measure func(bench, report.
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	run := report.Run{Date: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Command: command(args), Machine: machine(), Load: loadAverage(), Rounds: p.rounds, Slice: p.slice}
+	run := report.Run{Date: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Command: command(args), Machine: machine(), Cores: runtime.NumCPU(), Load: loadAverage(), Rounds: p.rounds, Slice: p.slice}
 	s, err := server.Start(ctx, folder)
 	if err != nil {
 		return err

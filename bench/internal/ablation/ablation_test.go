@@ -125,12 +125,34 @@ func TestSteps_aProgramThatIsNoLongerSoIsRefused(t *testing.T) {
 	}
 }
 
-// TestSavings_answerAndWriteAsTheWholeDoes decides about a fresh state, one that is
-// there, and what is no state.
+// pinned is a program whose clock stands still.
+func pinned(t *testing.T, s ablation.Script, seconds string) ablation.Script {
+	t.Helper()
+	const clock = "local time = redis.call('TIME')"
+	if !strings.Contains(s.Source, clock) {
+		t.Fatalf("%s reads no clock by %s", s.Name, clock)
+	}
+	s.Source = strings.Replace(s.Source, clock, "local time = {'"+seconds+"', '123456'}", 1)
+	return s
+}
+
+// outcome is what a script answers about a key twice, the second time a second later,
+// and what the key holds after that.
+func outcome(t *testing.T, client *redis.Client, s ablation.Script, plant func(key string)) string {
+	t.Helper()
+	const key = "key"
+	client.Del(t.Context(), key)
+	plant(key)
+	first := answerOf(t, client, pinned(t, s, "1764667000"), key)
+	second := answerOf(t, client, pinned(t, s, "1764667001"), key)
+	return fmt.Sprint(first, second, client.Type(t.Context(), key).Val(), client.HGetAll(t.Context(), key).Val(), client.TTL(t.Context(), key).Val() > 0)
+}
+
 func TestSavings_answerAndWriteAsTheWholeDoes(t *testing.T) {
 	s, client := start(t)
+	ctx := t.Context()
 	for _, c := range contender.Edgelimit(contender.Allowed) {
-		whole, err := ablation.Of(t.Context(), s, c, ablation.Single)
+		whole, err := ablation.Of(ctx, s, c, ablation.Single)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,23 +160,36 @@ func TestSavings_answerAndWriteAsTheWholeDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answerOf(t, client, whole, "state")
-		client.Set(t.Context(), "string", "1", 0)
-		client.HSet(t.Context(), "hash", "schema", "1")
-		for _, saving := range savings {
-			if got := answerOf(t, client, saving, "state"); got[0] != "ALLOWED" {
-				t.Errorf("%s, %s: %v of a state, want it allowed", c.Name, saving.Name, got)
+		alike := func(says, status string, plant func(key string)) {
+			t.Helper()
+			want := outcome(t, client, whole, plant)
+			if !strings.HasPrefix(want, "["+status+" ") {
+				t.Errorf("%s, %s: the whole program says %s, want %s", c.Name, says, want, status)
 			}
-			for _, key := range []string{"string", "hash"} {
-				if got := answerOf(t, client, saving, key); got[0] != "STATE_INCOMPATIBLE" {
-					t.Errorf("%s, %s: %v of a %s that is no state", c.Name, saving.Name, got, key)
+			for _, saving := range savings {
+				if got := outcome(t, client, saving, plant); got != want {
+					t.Errorf("%s, %s, %s:\n%s, want\n%s", c.Name, saving.Name, says, got, want)
 				}
 			}
 		}
-		if after := answerOf(t, client, whole, "state"); after[0] != "ALLOWED" || after[4] != int64(100_000_000-len(savings)-2) {
-			t.Errorf("%s: after %d decisions more the program says %v", c.Name, len(savings), after)
+		answerOf(t, client, pinned(t, whole, "1764667000"), c.Name)
+		sound := client.HGetAll(ctx, c.Name).Val()
+		alike("a fresh key", "ALLOWED", func(string) {})
+		alike("a state", "ALLOWED", func(key string) { client.HSet(ctx, key, sound) })
+		alike("a string", "STATE_INCOMPATIBLE", func(key string) { client.Set(ctx, key, "1", 0) })
+		alike("another hash", "STATE_INCOMPATIBLE", func(key string) { client.HSet(ctx, key, "schema", "1") })
+		for field := range sound {
+			for _, text := range []string{"", "x", "1x", "-1", "1.5", "1e3", " 1", "01", "00", "9007199254740992", "12345678901234567"} {
+				alike(fmt.Sprintf("%s is %q", field, text), "STATE_INCOMPATIBLE", func(key string) {
+					client.HSet(ctx, key, sound)
+					client.HSet(ctx, key, field, text)
+				})
+			}
 		}
-		client.Del(t.Context(), "state", "string", "hash")
+		alike("observed is 0", "ALLOWED", func(key string) {
+			client.HSet(ctx, key, sound)
+			client.HSet(ctx, key, "observed", "0")
+		})
 	}
 }
 

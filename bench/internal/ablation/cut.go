@@ -68,13 +68,18 @@ const (
 )
 
 var (
-	withoutType = change{replace: true, text: "local flat = redis.pcall('HGETALL', key)\n  if flat['err'] then return nil end", mark: `local kind = redis.call('TYPE', key)
+	withoutType = change{replace: true, text: `local flat = redis.pcall('HGETALL', key)
+  if flat['err'] then
+    if string.find(flat['err'], '^WRONGTYPE') then return nil end
+    error(flat)
+  end`, mark: `local kind = redis.call('TYPE', key)
   if type(kind) == 'table' then kind = kind['ok'] end
   if kind == 'none' then return {} end
   if kind ~= 'hash' then return nil end
   ` + readsHash}
-	withoutSchema = change{replace: true, mark: "'schema', schema, 'observed'", text: "'observed'"}
-	oneFind       = change{replace: true, text: "if not text or #text > 16 or text ~= '0' and not string.find(text, '^[1-9]%d*$') then return nil end", mark: `if type(text) ~= 'string' or #text > 16 or not string.find(text, '^%d+$') then return nil end
+	withoutSchema = change{replace: true, text: `if not fields['schema'] then redis.call('HSET', KEYS[1], 'schema', schema) end
+redis.call('HSET', KEYS[1], 'observed'`, mark: "redis.call('HSET', KEYS[1], 'schema', schema, 'observed'"}
+	oneFind = change{replace: true, text: "if not text or #text > 16 or text ~= '0' and not string.find(text, '^[1-9]%d*$') then return nil end", mark: `if type(text) ~= 'string' or #text > 16 or not string.find(text, '^%d+$') then return nil end
   if #text > 1 and string.byte(text) == 48 then return nil end`}
 )
 

@@ -14,10 +14,11 @@ import (
 
 // Profile is CPU time, in all and split in three ways.
 type Profile struct {
-	Total time.Duration
-	Parts map[Part]time.Duration   // the whole of it
-	Flat  map[string]time.Duration // by the function that ran
-	Own   map[string]time.Duration // by every function of this repository on the stack
+	Samples int64 // how many it is made of
+	Total   time.Duration
+	Parts   map[Part]time.Duration   // the whole of it
+	Flat    map[string]time.Duration // by the function that ran
+	Own     map[string]time.Duration // by every function of this repository on the stack
 }
 
 // Sample profiles this process while run runs.
@@ -35,9 +36,11 @@ func Sample(run func()) (Profile, error) {
 	return of(parsed)
 }
 
-// nanoseconds is the second value of each sample of a CPU profile; the first is how
-// many there were.
-const nanoseconds = 1
+// The two values of each sample of a CPU profile: how many there were, and their time.
+const (
+	samples     = 0
+	nanoseconds = 1
+)
 
 func of(taken *profile.Profile) (Profile, error) {
 	if len(taken.SampleType) <= nanoseconds || taken.SampleType[nanoseconds].Unit != "nanoseconds" {
@@ -49,6 +52,7 @@ func of(taken *profile.Profile) (Profile, error) {
 		if len(stack) == 0 {
 			continue
 		}
+		p.Samples += s.Value[samples]
 		p.Total += spent
 		p.Parts[PartOf(stack)] += spent
 		p.Flat[shortened(stack[0])] += spent

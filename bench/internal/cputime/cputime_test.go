@@ -70,6 +70,9 @@ func TestSample_findsWhatRan(t *testing.T) {
 	if p.Total <= 0 || parts != p.Total {
 		t.Errorf("parts take %v of %v, want all of some", parts, p.Total)
 	}
+	if most := int64(p.Total.Milliseconds()); p.Samples <= 0 || p.Samples > most {
+		t.Errorf("%d samples, want some, and no more than one a millisecond of %d", p.Samples, most)
+	}
 	if !slices.ContainsFunc(cputime.Top(p.Flat, 15), func(name string) bool { return strings.HasSuffix(name, ".spin") }) {
 		t.Errorf("the function that ran is not among %v", p.Flat)
 	}

@@ -29,19 +29,27 @@ var Void = math.Inf(1)
 // IsVoid tells whether a figure is Void.
 func IsVoid(v float64) bool { return math.IsInf(v, 0) }
 
-// Verdict is void if any of Got is, not measured if any of it is that, and else met
-// or not met by all of it.
+// The verdicts on a bar.
+const (
+	Met         = "met"
+	NotMet      = "not met"
+	NotMeasured = "not measured"
+	Voided      = "void"
+)
+
+// Verdict is [Voided] if any of Got is [Void], [NotMeasured] if any of it is that,
+// and else [Met] or [NotMet] by all of it.
 func (b Bar) Verdict() string {
 	missed := func(got float64) bool { return b.AtMost && got > b.Bound || !b.AtMost && got < b.Bound }
 	switch {
 	case slices.ContainsFunc(b.Got, IsVoid):
-		return "void"
+		return Voided
 	case len(b.Got) == 0, slices.ContainsFunc(b.Got, math.IsNaN):
-		return "not measured"
+		return NotMeasured
 	case slices.ContainsFunc(b.Got, missed):
-		return "not met"
+		return NotMet
 	default:
-		return "met"
+		return Met
 	}
 }
 

@@ -2,14 +2,19 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/edgelimit/edgelimit/bench/internal/cputime"
 )
 
-// most is how many functions a list of them has.
-const most = 15
+// most is how many functions a list of them has, enough how many samples tell
+// anything of a part or a function.
+const (
+	most   = 15
+	enough = 5
+)
 
 // callers is where the callers' own time goes.
 func (p Profile) callers(b *strings.Builder) {
@@ -22,27 +27,52 @@ func (p Profile) callers(b *strings.Builder) {
 		name, _, _ := strings.Cut(s.Name, " (")
 		head = append(head, name+", "+count(s.Callers, "caller"))
 	}
-	var rows [][]string
-	for _, part := range cputime.Parts() {
-		row, any := []string{string(part)}, false
-		for _, s := range p.Sampled {
-			row = append(row, figure(s.micros(s.Parts[part]), 2))
-			any = any || s.Parts[part] > 0
-		}
-		if any {
-			rows = append(rows, row)
-		}
-	}
-	all := []string{"**all**"}
+	samples, all := []string{"samples"}, []string{"**all**"}
 	for _, s := range p.Sampled {
-		all = append(all, "**"+figure(s.micros(s.Total), 2)+"**")
+		samples = append(samples, thousands(float64(s.Samples)))
+		all = append(all, "**"+figure(s.micros(s.Total), 1)+"**")
 	}
+	rows := append([][]string{samples}, p.parts()...)
 	table(b, head, append(rows, all))
 	for _, s := range p.Sampled {
 		if len(s.Own) > 0 {
 			s.tops(b)
 		}
 	}
+}
+
+// parts are those of which enough was seen of anyone, and the rest.
+func (p Profile) parts() [][]string {
+	var rows [][]string
+	rest := make([]time.Duration, len(p.Sampled))
+	add := func(part cputime.Part, times []time.Duration) {
+		row := []string{string(part)}
+		for i, s := range p.Sampled {
+			row = append(row, figure(s.micros(times[i]), 1))
+		}
+		rows = append(rows, row)
+	}
+	for _, part := range cputime.Parts() {
+		times, seen := make([]time.Duration, len(p.Sampled)), false
+		for i, s := range p.Sampled {
+			times[i] = s.Parts[part]
+			seen = seen || s.enough(times[i])
+		}
+		if seen && part != cputime.Unassigned {
+			add(part, times)
+			continue
+		}
+		for i := range rest {
+			rest[i] += times[i]
+		}
+	}
+	add(cputime.Unassigned, rest)
+	return rows
+}
+
+// enough tells whether a time is of samples enough to tell anything.
+func (s Sampled) enough(spent time.Duration) bool {
+	return s.Samples*int64(spent) >= enough*int64(s.Total)
 }
 
 func (s Sampled) micros(spent time.Duration) float64 {
@@ -53,12 +83,16 @@ func (s Sampled) micros(spent time.Duration) float64 {
 // whose behalf most ran.
 func (s Sampled) tops(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s, %s: the functions that ran, and those of this repository with all that they called:\n\n", s.Name, count(s.Callers, "caller"))
-	flat, own := cputime.Top(s.Flat, most), cputime.Top(s.Own, most)
+	flat, own := s.top(s.Flat), s.top(s.Own)
 	var rows [][]string
 	for i := range max(len(flat), len(own)) {
 		rows = append(rows, append(s.cells(flat, s.Flat, i), s.cells(own, s.Own, i)...))
 	}
 	table(b, []string{"ran", "share", "of this repository", "share"}, rows)
+}
+
+func (s Sampled) top(times map[string]time.Duration) []string {
+	return slices.DeleteFunc(cputime.Top(times, most), func(name string) bool { return !s.enough(times[name]) })
 }
 
 func (s Sampled) cells(names []string, times map[string]time.Duration, i int) []string {

@@ -14,7 +14,8 @@ type Run struct {
 	Command string // what runs it again
 	Redis   string // version
 	Machine string
-	Load    string // of the machine before the run
+	Cores   int
+	Load    []float64 // average of the machine before the run, of the last minute and longer; none is unknown
 	Rounds  int
 	Slice   time.Duration
 }
@@ -42,13 +43,23 @@ func (p Page) Text() string {
 	return b.String()
 }
 
+// busy tells whether the machine had more to do than it has cores before the run began.
+func (r Run) busy() bool { return len(r.Load) > 0 && r.Load[0] > float64(r.Cores) }
+
 func (r Run) head(b *strings.Builder, rounds string) {
+	load := "unknown"
+	if len(r.Load) > 0 {
+		load = figures(r.Load, 2, ", ")
+	}
+	if r.busy() {
+		b.WriteString("**The machine was busy before this run: the load average is above its " + count(r.Cores, "core") + ". No figure here is evidence.**\n\n")
+	}
 	table(b, []string{"the run", ""}, [][]string{
 		{"date", r.Date},
 		{"command", "`" + r.Command + "`"},
 		{"redis", r.Redis},
 		{"machine", r.Machine},
-		{"load average before", r.Load},
+		{"load average before", load},
 		{"rounds", rounds},
 		{"slice", r.Slice.String()},
 	})

@@ -14,7 +14,7 @@ import (
 
 func TestPage_showsFiguresRatiosAndVerdicts(t *testing.T) {
 	page := report.Page{
-		Run: report.Run{Date: "today", Command: "make bench", Redis: "7", Machine: "m", Load: "0", Rounds: 7, Slice: time.Second}, Few: 3,
+		Run: report.Run{Date: "today", Command: "make bench", Redis: "7", Machine: "m", Cores: 2, Load: []float64{2, 9, 0.5}, Rounds: 7, Slice: time.Second}, Few: 3,
 		Findings: finding.Findings{
 			NoGateway: "no wrk",
 			Decisions: []finding.Heat{{Race: race.Race{Callers: 64, Subjects: 10_000}, Results: []race.Result{
@@ -30,6 +30,7 @@ func TestPage_showsFiguresRatiosAndVerdicts(t *testing.T) {
 	for _, line := range []string{
 		"| date | today |",
 		"| command | `make bench` |",
+		"| load average before | 2.00, 9.00, 0.50 |",
 		"| decisions/s against redis_rate, 64 callers | at least 2.00x | - | - | 2.47x | not measured |",
 		"| p99 against redis_rate, 64 callers | at most 1.00x | - | - | 0.50x | not measured |",
 		"| allocations a decision, 64 callers | at most 4.0 | - | - | 4.0 | not measured |",
@@ -48,5 +49,25 @@ func TestPage_showsFiguresRatiosAndVerdicts(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(text)
+	}
+}
+
+func TestRun_saysWhenTheMachineWasBusy(t *testing.T) {
+	rows := []struct {
+		says string
+		load []float64
+		want bool
+	}{
+		{"more to do than cores", []float64{2.01, 0, 0}, true},
+		{"as much as cores", []float64{2, 9, 9}, false},
+		{"unknown", nil, false},
+	}
+	for _, row := range rows {
+		run := report.Run{Cores: 2, Load: row.load}
+		for _, text := range []string{report.Page{Run: run}.Text(), report.Profile{Run: run}.Text()} {
+			if got := strings.Contains(text, "above its 2 cores. No figure here is evidence.**\n\n| the run"); got != row.want {
+				t.Errorf("%s: told %t, want %t, in\n%.600s", row.says, got, row.want, text)
+			}
+		}
 	}
 }

@@ -33,8 +33,8 @@ func (p Profile) server(b *strings.Builder) {
 func (p Profile) serverRow(r race.Result) []string {
 	f := r.Figures
 	return append([]string{r.Name}, unlessVoid(r.Void(),
-		thousands(f.PerSecond), figure(f.P99, 3), figure(1e6/f.PerSecond, 1), figure(f.CPU, 1), figure(f.CPU*f.PerSecond/1e6, 2),
-		figure(f.Scripts, 1), figure(f.Given, 1), figure(f.Scripts-f.Given, 1), figure(f.CPU-f.Scripts, 1))...)
+		thousands(f.PerSecond), figure(f.P99, 3), figure(1e6/f.PerSecond, 1), figure(f.CPU, 1), figure(busy(r), 2),
+		figure(f.Scripts, 1), figure(f.Given, 1), difference(f.Scripts, f.Given), difference(f.CPU, f.Scripts))...)
 }
 
 // scripts is what scripts cost by themselves.
@@ -55,11 +55,19 @@ func (p Profile) scripts(b *strings.Builder) {
 	for i, saving := range p.Programs[0].Savings {
 		row := []string{saving.Name}
 		for _, program := range p.Programs {
-			row = append(row, figure(program.Whole.Script-program.Savings[i].Script, 1))
+			row = append(row, saved(program, i))
 		}
 		rows = append(rows, row)
 	}
 	table(b, head, rows)
+}
+
+// saved is what one of the savings saves.
+func saved(program ablation.Program, i int) string {
+	if i == len(program.Savings)-1 && !together(program) {
+		return unmeasurable
+	}
+	return difference(program.Whole.Script, program.Savings[i].Script)
 }
 
 func (p Profile) steps() [][]string {
@@ -67,11 +75,11 @@ func (p Profile) steps() [][]string {
 	for i, step := range p.Programs[0].Steps {
 		row := []string{step.Name}
 		for _, program := range p.Programs {
-			added := program.Steps[i].Script
+			before := 0.0
 			if i > 0 {
-				added -= program.Steps[i-1].Script
+				before = program.Steps[i-1].Script
 			}
-			row = append(row, figure(added, 1))
+			row = append(row, difference(program.Steps[i].Script, before))
 		}
 		rows = append(rows, row)
 	}
@@ -85,7 +93,7 @@ func (p Profile) steps() [][]string {
 func (p Profile) wholes(b *strings.Builder) {
 	var rows [][]string
 	add := func(name string, c ablation.Cost) {
-		rows = append(rows, []string{name, figure(c.Script, 1), figure(c.Given(), 1), figure(c.Script-c.Given(), 1), figure(c.CPU, 1), listed(c.Within)})
+		rows = append(rows, []string{name, figure(c.Script, 1), figure(c.Given(), 1), difference(c.Script, c.Given()), figure(c.CPU, 1), listed(c.Within)})
 	}
 	for _, program := range p.Programs {
 		add(program.Name, program.Whole)

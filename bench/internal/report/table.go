@@ -39,6 +39,27 @@ func figure(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
+// figures are some, in a row.
+func figures(of []float64, decimals int, between string) string {
+	row := make([]string, len(of))
+	for i, v := range of {
+		row[i] = figure(v, decimals)
+	}
+	return strings.Join(row, between)
+}
+
+// unmeasurable is in place of what cannot be, and of what would follow from it.
+const unmeasurable = "not measurable in this run"
+
+// difference is what a figure has beyond a part of it. A part that exceeds its whole
+// is noise of the run.
+func difference(whole, part float64) string {
+	if whole < part {
+		return unmeasurable
+	}
+	return figure(whole-part, 1)
+}
+
 // thousands is a rate, rounded to a whole number, with its digits in groups.
 func thousands(v float64) string {
 	digits := figure(v, 0)
