@@ -62,15 +62,13 @@ func StripResponse(res *http.Response) error {
 // each, integers only. Cache-Control is left to the handler behind when a allows;
 // otherwise it forbids storing.
 func (a Answer) SetHeaders(h http.Header) {
-	f := a.Fields()
-	f.SetHeaders(h)
+	a.Fields().SetHeaders(h)
 }
 
-// Fields are the header fields of one [Answer], written out once, for one header
-// in which they have to be set more than once.
+// Fields are the header fields of one [Answer], written out once, for a header in
+// which they have to be set more than once.
 type Fields struct {
 	texts   [len(owned)]string // "" is a field that is absent
-	lines   [len(owned)]string // what the header holds
 	noStore bool
 }
 
@@ -91,14 +89,14 @@ func (a Answer) Fields() Fields {
 	return f
 }
 
-// SetHeaders is [Answer.SetHeaders]. The lines in h are f's own until it is called
-// again.
-func (f *Fields) SetHeaders(h http.Header) {
+// SetHeaders is [Answer.SetHeaders]. The lines are new and h's own, so that a handler
+// may write into those that it has, and keeps nothing else alive by keeping them.
+func (f Fields) SetHeaders(h http.Header) {
 	Strip(h)
-	f.lines = f.texts // a handler can have written into the lines
+	lines := f.texts
 	for i, text := range f.texts {
 		if text != "" {
-			h[owned[i]] = f.lines[i : i+1 : i+1]
+			h[owned[i]] = lines[i : i+1 : i+1]
 		}
 	}
 	if f.noStore {

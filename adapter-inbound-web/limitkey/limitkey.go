@@ -48,6 +48,12 @@ type scratch struct {
 	sum   [sha256.Size]byte
 }
 
+// forget leaves nothing of an identity in m.
+func (m *scratch) forget() {
+	m.Reset()
+	clear(m.input)
+}
+
 // New makes a Builder whose addresses are digests under a deployment's secret, so
 // that all its replicas name an address alike. It panics on the zero Secret.
 func New(s secret.Secret) Builder { return builderFor(s.Key("inbound-web-address")) }
@@ -111,7 +117,7 @@ func IsTenant(key string) bool {
 func (b Builder) address(client netip.Prefix) string {
 	mac := b.macs.Get().(*scratch)
 	defer b.macs.Put(mac)
-	mac.Reset()
+	defer mac.forget()
 	mac.input = client.AppendTo(mac.input[:0])
 	mac.Write(mac.input)
 	key := make([]byte, 0, 64)

@@ -34,16 +34,18 @@ func conclude(v verdict, resolver identity.Resolver, next http.Handler, w http.R
 		next.ServeHTTP(w, r)
 		return
 	}
-	wrapped := newWriter(w, v)
-	wrapped.told.setHeaders(w.Header())
-	next.ServeHTTP(wrapped.optional(), r.WithContext(context.WithValue(r.Context(), toldKey{}, &wrapped.told)))
+	t := newTold(v)
+	t.setHeaders(w.Header()) // for the handler to read
+	wrapped := &writer{ResponseWriter: w, told: t}
+	next.ServeHTTP(wrapped.optional(), r.WithContext(context.WithValue(r.Context(), toldKey{}, t)))
 	// A handler that wrote nothing is answered from the header as it is now, and
 	// trailers are sent from it.
-	wrapped.told.setHeaders(w.Header())
+	t.setHeaders(w.Header())
 }
 
-// told is what the client of one request will be told. The writer of the outermost
-// middleware has it, those further in tighten it.
+// told is what the client of one request will be told. The outermost middleware
+// makes it, those further in tighten it, the writer reads it. It is apart from the
+// writer, which a handler must not keep alive by keeping its context.
 type told struct {
 	now     atomic.Pointer[statement]
 	first   statement   // now, until it is tightened
@@ -64,11 +66,11 @@ func toldOf(r *http.Request) *told {
 	return t
 }
 
-// begin says v.
-func (t *told) begin(v verdict) {
-	t.first = statement{v.answer, v.answer.Fields()}
+func newTold(v verdict) *told {
+	t := &told{first: statement{v.answer, v.answer.Fields()}}
 	t.now.Store(&t.first)
 	t.charged.Store(v.byEdge)
+	return t
 }
 
 // tighten takes a further answer into account and returns what is told now.

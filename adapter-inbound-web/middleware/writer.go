@@ -14,14 +14,8 @@ import (
 // see optional.
 type writer struct {
 	http.ResponseWriter
-	told told
+	told *told
 	sent bool
-}
-
-func newWriter(below http.ResponseWriter, v verdict) *writer {
-	w := &writer{ResponseWriter: below}
-	w.told.begin(v)
-	return w
 }
 
 // Unwrap lets http.ResponseController reach what lies below.
@@ -106,7 +100,7 @@ func (w *writer) optional() http.ResponseWriter {
 	}
 }
 
-// Each of these is one pointer, so that an interface holds it as it is.
+// Each of these is one pointer, which goes into an interface without an allocation.
 type (
 	flusher       struct{ *writer }
 	hijacker      struct{ *writer }

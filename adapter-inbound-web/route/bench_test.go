@@ -46,18 +46,3 @@ func BenchmarkRawFault(b *testing.B) {
 		})
 	}
 }
-
-func TestTable_matchAllocatesNothing(t *testing.T) {
-	table := benchTable(t)
-	for _, raw := range []string{"/orders/4711/lines/7/of/the/second/page", "/search/caf%C3%A9/a%26b/", "/"} {
-		u := target(t, raw)
-		got := testing.AllocsPerRun(1000, func() {
-			if route.RawFault(u) == "" {
-				table.Match("GET", u.Path)
-			}
-		})
-		if got != 0 {
-			t.Errorf("%s: %v allocations, want none", raw, got)
-		}
-	}
-}

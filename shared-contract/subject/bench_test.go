@@ -1,7 +1,6 @@
 package subject_test
 
 import (
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -26,29 +25,5 @@ func BenchmarkDigest(b *testing.B) {
 				d.Digest(s)
 			}
 		})
-	}
-}
-
-func TestDigest_allocatesItsTextAlone(t *testing.T) {
-	d := digester(t)
-	for name, s := range subjects(t) {
-		call := func() { d.Digest(s) }
-		// The least of many: under the race detector a pool forgets at random.
-		least := testing.AllocsPerRun(1, call)
-		for range 100 {
-			least = min(least, testing.AllocsPerRun(1, call))
-		}
-		if least != 1 {
-			t.Errorf("%s: %v allocations, want 1", name, least)
-		}
-	}
-}
-
-func TestIP_allocatesNothing(t *testing.T) {
-	for _, text := range []string{"198.51.100.7", "::ffff:198.51.100.7", "2001:db8:1:1::1"} {
-		addr := netip.MustParseAddr(text)
-		if got := testing.AllocsPerRun(1000, func() { _, _ = subject.IP(addr, 64) }); got != 0 {
-			t.Errorf("%s: %v allocations, want none", text, got)
-		}
 	}
 }

@@ -99,6 +99,18 @@ type scratch struct {
 	sum   [sha256.Size]byte
 }
 
+// maxKept is the largest input whose memory is used again.
+const maxKept = 1 << 10
+
+// forget leaves nothing of an identity in m, and of a long one no memory.
+func (m *scratch) forget() {
+	m.Reset()
+	clear(m.input)
+	if cap(m.input) > maxKept {
+		m.input = nil
+	}
+}
+
 // NewDigester makes the Digester of a deployment's secret.
 func NewDigester(s secret.Secret) Digester {
 	return digesterFor(s.Key("subject"))
@@ -117,7 +129,7 @@ func (d Digester) Digest(s Subject) string {
 	}
 	mac := d.macs.Get().(*scratch)
 	defer d.macs.Put(mac)
-	mac.Reset()
+	defer mac.forget()
 	mac.input = appendInput(mac.input[:0], s)
 	mac.Write(mac.input)
 	var digest [43]byte
