@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -67,10 +67,10 @@ type batchWalk struct {
 	kept     [batchKeys]kept
 }
 
-// kept is what a key should hold, after a batch and after the single program.
+// kept is what a key should hold after a batch, and the lifetimes that the batch should give it, one an allow.
 type kept struct {
-	state         model.State
-	batch, single programtest.Life
+	state model.State
+	given []int64
 }
 
 // member is one decision of a batch.
@@ -88,7 +88,7 @@ type batchFootprint struct {
 	batch   *redis.Cmd
 	singles []*redis.Cmd
 	stored  [2 * batchKeys]*redis.MapStringStringCmd
-	pttls   [2 * batchKeys]*redis.Cmd
+	given   [2 * batchKeys]programtest.Given
 }
 
 // names of a key: of the batch, then of the single program.
@@ -98,15 +98,12 @@ func (w *batchWalk) names(key int) [2]string {
 
 func (w *batchWalk) agree() {
 	w.t.Helper()
-	ctx, began := context.Background(), time.Now()
+	ctx := context.Background()
 	single := program.WithClock(program.For(w.timeline.Policy.Algorithm()), programtest.SetClock)
 	for _, run := range []program.Program{single, programtest.TimedBatch} {
 		if err := w.client.ScriptLoad(ctx, run.Source).Err(); err != nil {
 			w.t.Fatal(err)
 		}
-	}
-	for i := range w.kept {
-		w.kept[i] = kept{batch: programtest.NoLife, single: programtest.NoLife}
 	}
 	pipe := w.client.Pipeline()
 	var left []batchFootprint
@@ -122,9 +119,8 @@ func (w *batchWalk) agree() {
 	if _, err := pipe.Exec(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	passed := time.Since(began).Milliseconds() + 1
 	for _, f := range left {
-		w.compare(f, passed)
+		w.compare(f)
 	}
 }
 
@@ -134,13 +130,12 @@ const plantedMillis = 7_200_000
 // plant puts a state in place of the first key's, with a lifetime as any state has.
 func (w *batchWalk) plant(pipe redis.Pipeliner, s model.State) {
 	ctx := context.Background()
-	w.kept[0] = kept{state: s, batch: programtest.NoLife, single: programtest.NoLife}
+	w.kept[0] = kept{state: s}
 	for _, name := range w.names(0) {
 		pipe.Del(ctx, name)
 		if s.Exists {
 			pipe.HSet(ctx, name, programtest.StateFields(w.timeline.Policy, s))
 			pipe.Do(ctx, "PEXPIRE", name, plantedMillis)
-			w.kept[0].batch.Millis, w.kept[0].single.Millis = plantedMillis-programtest.ExtraMillis, plantedMillis-programtest.ExtraMillis
 		}
 	}
 }
@@ -152,6 +147,9 @@ func (w *batchWalk) members(aimed contracttest.Step) []member {
 		n = 1 + w.random.IntN(program.MaxBatch)
 	}
 	m := model.New(w.timeline.Policy)
+	for i := range w.kept {
+		w.kept[i].given = nil
+	}
 	members := make([]member, n)
 	aim := w.random.IntN(n)
 	first, _, _ := m.Step(w.kept[0].state, aimed.NowMillis, aimed.Cost)
@@ -165,9 +163,8 @@ func (w *batchWalk) members(aimed contracttest.Step) []member {
 		k := &w.kept[key]
 		want, after, ttl := m.Step(k.state, aimed.NowMillis, cost)
 		w.coverage.Count(w.timeline.Policy, k.state, want)
-		k.batch = k.batch.After(want, ttl)
 		if want.Status == model.Allowed {
-			k.single = programtest.Life{Millis: ttl, Ends: aimed.NowMillis + ttl}
+			k.given = append(k.given, ttl)
 		}
 		k.state = after
 		members[i] = member{key, cost, want}
@@ -208,12 +205,12 @@ func (w *batchWalk) send(pipe redis.Pipeliner, single program.Program, f *batchF
 	for key := range batchKeys {
 		for i, name := range w.names(key) {
 			f.stored[2*key+i] = pipe.HGetAll(ctx, name)
-			f.pttls[2*key+i] = pipe.Do(ctx, "PTTL", name)
+			f.given[2*key+i] = programtest.GivenTo(pipe, name)
 		}
 	}
 }
 
-func (w *batchWalk) compare(f batchFootprint, passedMillis int64) {
+func (w *batchWalk) compare(f batchFootprint) {
 	w.t.Helper()
 	decisions, err := f.batch.Slice()
 	if err != nil || len(decisions) != len(f.members) {
@@ -228,16 +225,15 @@ func (w *batchWalk) compare(f batchFootprint, passedMillis int64) {
 	}
 	for key, k := range f.kept {
 		want := fmt.Sprint(programtest.StateFields(w.timeline.Policy, k.state))
-		for i, life := range []programtest.Life{k.batch, k.single} {
-			name := w.names(key)[i]
+		for i, name := range w.names(key) {
+			given := f.given[2*key+i]
 			if got := fmt.Sprint(f.stored[2*key+i].Val()); got != want {
 				w.t.Fatalf("at %d by %+v, %s: stored %s, want %s", f.now, w.timeline.Policy, name, got, want)
 			}
-			pttl, err := f.pttls[2*key+i].Int64()
-			if err != nil {
-				w.t.Fatal(err)
+			if got := given.Millis(w.t); !slices.Equal(got, k.given) || given.Ends(w.t) != k.state.Exists {
+				w.t.Fatalf("at %d by %+v, %s: lifetimes %d, will expire %t; want %d, %t",
+					f.now, w.timeline.Policy, name, got, given.Ends(w.t), k.given, k.state.Exists)
 			}
-			life.Demand(w.t, name, pttl, passedMillis)
 		}
 	}
 }

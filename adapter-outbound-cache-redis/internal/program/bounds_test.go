@@ -145,8 +145,8 @@ func TestBounds_exactAtTheBoundsOfEveryPolicy(t *testing.T) {
 		if err != nil || got != row.want {
 			t.Errorf("%s:\n got %+v, %v\nwant %+v", row.sentence, got, err, row.want)
 		}
-		if ttl := programtest.Lifetime(client.PTTL(ctx, "extreme").Val().Milliseconds()); row.ttl > 0 && (ttl > row.ttl || ttl < row.ttl-1000) {
-			t.Errorf("%s: expiry %d, want %d", row.sentence, ttl, row.ttl)
+		if ttl := lifetime(t, client, "extreme"); ttl != row.ttl {
+			t.Errorf("%s: lifetime %d, want %d", row.sentence, ttl, row.ttl)
 		}
 	}
 }

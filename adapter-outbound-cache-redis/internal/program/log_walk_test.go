@@ -20,7 +20,7 @@ import (
 )
 
 // TestWalk_logModelAndLuaAgree walks both readings of the log side by side on a
-// real server: every reply, every member of every log, every expiry.
+// real server: every reply, every member of every log, every lifetime.
 func TestWalk_logModelAndLuaAgree(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
 	seed := *walkSeed
@@ -190,7 +190,7 @@ func logAnswer(status model.Status, v slidinglog.Verdict) string {
 type logFootprint struct {
 	ran   *redis.Cmd
 	holds []*redis.ZSliceCmd
-	pttls []*redis.Cmd
+	given []programtest.Given
 }
 
 // run takes all steps in one transaction, within which no key expires.
@@ -215,7 +215,7 @@ func (w *logWalk) run(t *testing.T, client *redis.Client, steps []logWalkStep) [
 		left[i].ran = tx.Do(ctx, append(args, s.now)...)
 		for _, key := range s.keys {
 			left[i].holds = append(left[i].holds, tx.ZRangeWithScores(ctx, key, 0, -1))
-			left[i].pttls = append(left[i].pttls, tx.Do(ctx, "PTTL", key))
+			left[i].given = append(left[i].given, programtest.GivenTo(tx, key))
 			tx.Persist(ctx, key)
 		}
 	}
@@ -238,12 +238,8 @@ func (w *logWalk) agree(t *testing.T, client *redis.Client, steps []logWalkStep)
 			if got := scored(left.holds[j].Val()); !slices.Equal(got, s.members[j]) {
 				t.Fatalf("step %d, window %d, %+v: %s holds\n     %v\nwant %v", i, w.window, s, key, got, s.members[j])
 			}
-			pttl, err := left.pttls[j].Int64()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if ttl := programtest.Lifetime(pttl); s.ttl == 0 && ttl >= 0 || ttl > s.ttl || s.ttl > 0 && ttl < s.ttl-1000 {
-				t.Fatalf("step %d, window %d, %+v: expiry of %s is %d, want %d", i, w.window, s, key, ttl, s.ttl)
+			if ttl := left.given[j].One(t); ttl != s.ttl {
+				t.Fatalf("step %d, window %d, %+v: lifetime of %s is %d, want %d", i, w.window, s, key, ttl, s.ttl)
 			}
 		}
 	}

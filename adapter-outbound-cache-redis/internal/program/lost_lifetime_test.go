@@ -19,7 +19,7 @@ func TestLifetime_aStateWithoutOneDeniesNobodyForEver(t *testing.T) {
 			programtest.Plant(t, client, b.Key, programtest.UsedFields(p, programtest.StateNowMillis)...)
 			before := programtest.Content(t, client, b.Key)
 			denied := b.Evaluate(p, programtest.StateNowMillis, 1)
-			if after := programtest.Content(t, client, b.Key); denied.Reply.Status != model.Denied || denied.TTLMillis != -1 || after != before {
+			if after := programtest.Content(t, client, b.Key); denied.Reply.Status != model.Denied || denied.TTLMillis != 0 || after != before {
 				t.Errorf("%s: got %+v and left %s, was %s", p.Algorithm().Name(), denied, after, before)
 			}
 			later := b.Evaluate(p, programtest.StateNowMillis+denied.Reply.RetryAfterMillis, 1)
@@ -38,7 +38,7 @@ func TestLog_withoutALifetimeDeniesNobodyForEver(t *testing.T) {
 			client.Persist(context.Background(), key)
 		}
 		denied := programtest.CallLog(t, client, keys, programtest.LogNow, programtest.LogWindow, limits)
-		if denied.Status != model.Denied || denied.TTLs[0] != -1 || denied.TTLs[1] != -1 {
+		if denied.Status != model.Denied || denied.TTLs[0] != 0 || denied.TTLs[1] != 0 {
 			t.Errorf("got %+v, want a denial that gives no lifetime", denied)
 		}
 		later := programtest.CallLog(t, client, keys, programtest.LogNow+denied.Numbers[2]*1000, programtest.LogWindow, limits)

@@ -26,7 +26,7 @@ const (
 )
 
 // TestWalk_modelAndLuaAgree walks both readings side by side on a real server:
-// every reply, every stored number, every expiry.
+// every reply, every stored number, every lifetime.
 func TestWalk_modelAndLuaAgree(t *testing.T) {
 	client := connect(t, redistest.Start(t).Addr())
 	for _, algorithm := range []ratelimit.AlgorithmName{
@@ -58,10 +58,10 @@ type luaWalk struct {
 	timeline contracttest.Timeline
 }
 
-// footprint is what one step left on the server.
+// footprint is what one step answered, and what it left on the server.
 type footprint struct {
 	reply *redis.Cmd
-	pttl  *redis.Cmd
+	given programtest.Given
 	state *redis.MapStringStringCmd
 }
 
@@ -81,13 +81,8 @@ func (w luaWalk) agree(coverage *contracttest.Coverage) {
 			w.T.Fatalf("step %d, %+v by %+v\non %+v:\n got %+v\n     %v\nwant %+v\n     %v",
 				i, step, p, state, reply, stored, want, programtest.StateFields(p, after))
 		}
-		pttl, err := left.pttl.Int64()
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		ttl := programtest.Lifetime(pttl)
-		if wantTTL == 0 && ttl >= 0 || ttl > wantTTL || ttl < wantTTL-1000 && wantTTL > 0 {
-			w.T.Fatalf("step %d, %+v by %+v: expiry %d, want %d", i, step, p, ttl, wantTTL)
+		if ttl := left.given.One(w.T); ttl != wantTTL {
+			w.T.Fatalf("step %d, %+v by %+v: lifetime %d, want %d", i, step, p, ttl, wantTTL)
 		}
 		coverage.Count(p, state, want)
 		state = after
@@ -116,7 +111,7 @@ func (w luaWalk) run() []footprint {
 			args = append(args, arg)
 		}
 		ran := tx.Do(ctx, append(args, step.Cost, step.NowMillis)...)
-		left = append(left, footprint{ran, tx.Do(ctx, "PTTL", w.Key), tx.HGetAll(ctx, w.Key)})
+		left = append(left, footprint{ran, programtest.GivenTo(tx, w.Key), tx.HGetAll(ctx, w.Key)})
 		tx.Persist(ctx, w.Key)
 	}
 	tx.Del(ctx, w.Key)

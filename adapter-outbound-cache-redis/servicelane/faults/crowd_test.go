@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,13 +16,13 @@ import (
 const (
 	crowdSize     = 10_000
 	crowdSlack    = 5 * time.Millisecond // beside twice the admission wait
-	crowdAttempts = 2                    // of a time; counts hold in each
+	crowdAttempts = 5                    // of a time, on a machine that may be late by itself; counts hold in each
 	mostRoutines  = 500                  // beside the callers': by places in flight, and so far fewer than they
 	mostPerCaller = 16 << 10             // bytes of heap and stack, the caller's own among them
 )
 
-// A dead server costs a crowd of callers little time, few goroutines and little memory, and none of them a charge. The
-// time allows for what the machine adds, measured before and after. It does not run beside other rows.
+// A dead server costs a crowd of callers little time, few goroutines and little memory, and none of them a charge. What
+// the machine adds is measured before and after, and told beside the time. It does not run beside other rows.
 func TestCrowd_onADeadServer(t *testing.T) {
 	for _, row := range []struct {
 		sentence string
@@ -43,7 +42,7 @@ func TestCrowd_onADeadServer(t *testing.T) {
 				s.Link.Heal()
 				took, kept := s.recovers(), max(memory(), before)-before
 				late = max(late, s.late())
-				bound := 2*s.Config.Redis.AdmissionWait + crowdSlack + late
+				bound := 2*s.Config.Redis.AdmissionWait + crowdSlack
 				t.Logf("attempt %d: %s; such a crowd is late by %v without Redis; %d bytes more than before", attempt, m, round(late), kept)
 				if kept > before/10+mebibyte {
 					t.Errorf("%d bytes are in use after the crowd, and %d were before", before+kept, before)
@@ -55,7 +54,8 @@ func TestCrowd_onADeadServer(t *testing.T) {
 					t.Errorf("refused after %v in the 99th percentile, want at most %v", m.p99(), bound)
 				}
 				s.record(row.sentence, "%s; served again within %v", m, round(took))
-				evidence.Record(t, row.sentence+": p99 of a refusal", "%v; without Redis such a crowd is late by %v", round(m.p99()), round(late))
+				evidence.Record(t, row.sentence+": p99 of a refusal", "%v, of %v allowed; without Redis such a crowd is late by %v",
+					round(m.p99()), bound, round(late))
 				return
 			}
 		})
@@ -78,29 +78,11 @@ func (m measurement) String() string {
 		round(m.refused[len(m.refused)/2]), round(m.p99()), round(m.slowest), m.routines, m.perCaller)
 }
 
-// atOnce has a crowd call at one moment.
-func atOnce(call func(caller int), ready func()) {
-	begin := make(chan struct{})
-	var waiting, all sync.WaitGroup
-	waiting.Add(crowdSize)
-	for caller := range crowdSize {
-		all.Go(func() {
-			waiting.Done()
-			<-begin
-			call(caller)
-		})
-	}
-	waiting.Wait()
-	ready()
-	close(begin)
-	all.Wait()
-}
-
 // late is how late a crowd is in the 99th percentile that waits the admission wait by a timer alone, and works before
 // and after it about as much as a call that waits in vain.
 func (s *scene) late() time.Duration {
 	late, wait := make([]time.Duration, crowdSize), s.Config.Redis.AdmissionWait
-	atOnce(func(caller int) {
+	atOnce(crowdSize, func(caller int) {
 		began := time.Now()
 		s.work()
 		<-time.After(wait)
@@ -123,13 +105,10 @@ func (s *scene) measure() measurement {
 	s.t.Helper()
 	var m measurement
 	took, answers := make([]time.Duration, crowdSize), make([]string, crowdSize)
-	questions := make([]question, crowdSize)
-	for i := range questions {
-		questions[i] = questionOf(s.Config.Policies[i%len(s.Config.Policies)].ID())
-	}
+	questions := s.questionsOf(crowdSize)
 	states, before := len(s.keys("state")), memory()
 	var watching *watch
-	atOnce(func(caller int) {
+	atOnce(crowdSize, func(caller int) {
 		began := time.Now()
 		answers[caller] = s.ask(questions[caller])
 		took[caller] = time.Since(began)
@@ -140,6 +119,9 @@ func (s *scene) measure() measurement {
 		if strings.HasPrefix(said, "unavailable") {
 			m.refused = append(m.refused, took[i])
 		}
+	}
+	if len(m.refused) == 0 {
+		s.t.Fatalf("nobody was refused: %v", s.heard)
 	}
 	slices.Sort(m.refused)
 	m.slowest = slices.Max(took)

@@ -84,19 +84,36 @@ func batchOf(policy string) []question {
 	return questions
 }
 
-// crowd asks n questions at once, of all policies in turn, as soon as all are ready, and answers what each heard.
-func (s *scene) crowd(n int) ([]question, []string) {
-	questions, answers := make([]question, n), make([]string, n)
-	begin := make(chan struct{})
-	var callers sync.WaitGroup
-	for i := range n {
+// questionsOf are so many, of all policies in turn.
+func (s *scene) questionsOf(n int) []question {
+	questions := make([]question, n)
+	for i := range questions {
 		questions[i] = questionOf(s.Config.Policies[i%len(s.Config.Policies)].ID())
-		callers.Go(func() {
+	}
+	return questions
+}
+
+// crowd asks n questions at once and answers what each heard.
+func (s *scene) crowd(n int) ([]question, []string) {
+	questions, answers := s.questionsOf(n), make([]string, n)
+	atOnce(n, func(caller int) { answers[caller] = s.ask(questions[caller]) }, func() {})
+	return questions, answers
+}
+
+// atOnce has n callers call at one moment, when all are there and ready has returned, and waits for them.
+func atOnce(n int, call func(caller int), ready func()) {
+	begin := make(chan struct{})
+	var waiting, all sync.WaitGroup
+	waiting.Add(n)
+	for caller := range n {
+		all.Go(func() {
+			waiting.Done()
 			<-begin
-			answers[i] = s.ask(questions[i])
+			call(caller)
 		})
 	}
+	waiting.Wait()
+	ready()
 	close(begin)
-	callers.Wait()
-	return questions, answers
+	all.Wait()
 }

@@ -10,6 +10,8 @@ import (
 const persistenceCallers = 4
 
 // What a server that is killed under load has lost of what it had acknowledged, by how it writes its append-only file.
+// The machine stays up, and with it what its kernel has taken and not yet put on the disk: a loss of power would cost
+// more, and is not tested.
 func TestPersistence_anAppendOnlyFileKeepsWhatItPromises(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -19,7 +21,7 @@ func TestPersistence_anAppendOnlyFileKeepsWhatItPromises(t *testing.T) {
 		{"everysec", 2 * time.Second},
 		{"always", 0},
 	} {
-		name := "SIGKILL under load with appendfsync " + row.fsync
+		name := "the process alone is killed (SIGKILL) under load with appendfsync " + row.fsync
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := stage(t, []string{"--appendonly", "yes", "--appendfsync", row.fsync}, underLoad, unlimited(t))
@@ -34,21 +36,27 @@ func TestPersistence_anAppendOnlyFileKeepsWhatItPromises(t *testing.T) {
 			s.server.Kill(t)
 			l.stop()
 			s.server.Restart(t)
-			promised := killed
+			took := s.recovers()
+			var promised sample
 			for _, earlier := range samples {
-				if killed.at.Sub(earlier.at) >= row.loses {
+				if killed.at.Sub(earlier.at) > row.loses {
 					promised = earlier
 				}
 			}
 			acknowledged, lost := int64(0), int64(0)
 			for i, q := range l.subjects {
 				admitted, doubtful := l.told[i].admitted.Load(), l.told[i].doubtful.Load()
-				kept := s.expectChargedWithin(q, promised.admitted[i], admitted+doubtful)
+				least := admitted
+				if row.loses > 0 {
+					least = promised.admitted[i]
+				}
+				kept := s.expectChargedWithin(q, least, admitted+doubtful)
 				acknowledged, lost = acknowledged+admitted, lost+max(0, admitted-kept)
 			}
 			evidence.Record(t, name+": acknowledged charges lost", "%d of %d", lost, acknowledged)
 			s.expectHeard("allowed", "indeterminate", "unavailable CONNECTION")
-			s.record(name, "%d of %d acknowledged charges were lost; served again within %v", lost, acknowledged, round(s.recovers()))
+			s.record(name, "%d of %d acknowledged charges were lost, by a machine that stayed up; served again within %v of its start",
+				lost, acknowledged, round(took))
 		})
 	}
 }
@@ -78,6 +86,7 @@ func TestPersistence_aRestartWithADataSetGoesOnFromIt(t *testing.T) {
 	s.server.Kill(t)
 	l := s.begin(persistenceCallers)
 	s.server.Restart(t) // returns once all is loaded
+	took := s.Eventually("serve again", l.servedAfter())
 	l.awaitCalls("allowed", 50)
 	l.stop()
 	l.expectCharged()
@@ -88,6 +97,7 @@ func TestPersistence_aRestartWithADataSetGoesOnFromIt(t *testing.T) {
 		t.Errorf("heard %v, and nobody met LOADING", s.heard)
 	}
 	s.expectHeard("allowed", "denied", "unavailable SERVER", "unavailable CONNECTION", "indeterminate")
-	s.record("the server is killed and loads its data set", "the states went on; served again within %v of the data", round(s.recovers()))
+	s.record("the server is killed and loads its data set", "the states went on; served again within %v of the data", round(took))
+	s.recovers()
 	s.goesOn(before...)
 }

@@ -1,6 +1,9 @@
 package faults_test
 
 import (
+	"bufio"
+	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -11,57 +14,92 @@ import (
 
 // predicaments are what a server can be in, in which it proves by an error reply that nothing ran.
 var predicaments = []struct {
-	sentence     string
-	enter, leave func(s *scene)
-	denies       bool // who is over his limit is still denied
+	sentence string
+	enter    func(s *scene) (leave func())
+	denies   bool // who is over his limit is still denied
 }{
 	{
 		sentence: "LOADING: it reads its data set",
-		enter: func(s *scene) {
+		enter: func(s *scene) func() {
 			s.do("DEBUG", "POPULATE", "30000", "load", "100")
 			s.do("CONFIG", "SET", "key-load-delay", "100", "loading-process-events-interval-bytes", "1024")
 			s.block("DEBUG", "RELOAD")
+			return func() { s.do("CONFIG", "SET", "key-load-delay", "0") }
 		},
-		leave: func(s *scene) { s.do("CONFIG", "SET", "key-load-delay", "0") },
 	},
 	{
 		sentence: "BUSY: a script of somebody else does not end",
-		enter: func(s *scene) {
+		enter: func(s *scene) func() {
 			s.do("CONFIG", "SET", "busy-reply-threshold", "1")
 			s.block("EVAL", "while true do end", "0")
+			return func() { s.do("SCRIPT", "KILL") }
 		},
-		leave: func(s *scene) { s.do("SCRIPT", "KILL") },
 	},
 	{
 		sentence: "READONLY: it is a replica",
-		enter:    func(s *scene) { s.do("REPLICAOF", "127.0.0.1", "1") },
-		leave:    func(s *scene) { s.do("REPLICAOF", "NO", "ONE") },
+		enter:    isReplica,
 		denies:   true,
 	},
 	{
 		sentence: "MASTERDOWN: it is a replica that does not serve what is stale",
-		enter: func(s *scene) {
+		enter: func(s *scene) func() {
 			s.do("CONFIG", "SET", "replica-serve-stale-data", "no")
-			s.do("REPLICAOF", "127.0.0.1", "1")
+			return isReplica(s)
 		},
-		leave: func(s *scene) { s.do("REPLICAOF", "NO", "ONE") },
 	},
 	{
 		sentence: "NOREPLICAS: too few replicas follow it",
-		enter:    func(s *scene) { s.do("CONFIG", "SET", "min-replicas-to-write", "1") },
-		leave:    func(s *scene) { s.do("CONFIG", "SET", "min-replicas-to-write", "0") },
-		denies:   true,
+		enter: func(s *scene) func() {
+			s.do("CONFIG", "SET", "min-replicas-to-write", "1")
+			return func() { s.do("CONFIG", "SET", "min-replicas-to-write", "0") }
+		},
+		denies: true,
 	},
 	{
 		sentence: "MISCONF: it cannot save",
-		enter: func(s *scene) {
+		enter: func(s *scene) func() {
 			// No file can have so long a name.
 			s.do("CONFIG", "SET", "save", "3600 1000000", "dbfilename", strings.Repeat("x", 300))
 			s.do("BGSAVE")
+			return func() { s.do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") }
 		},
-		leave:  func(s *scene) { s.do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") },
 		denies: true,
 	},
+	{
+		sentence: "max number of clients reached: it takes no connection",
+		enter: func(s *scene) func() {
+			inside := s.staysInside()
+			inside("CONFIG SET maxclients 1")
+			s.Link.Cut()
+			return func() { inside("CONFIG SET maxclients 1000") }
+		},
+	},
+}
+
+func isReplica(s *scene) func() {
+	s.do("REPLICAOF", "127.0.0.1", "1")
+	return func() { s.do("REPLICAOF", "NO", "ONE") }
+}
+
+// staysInside has a connection of its own over which commands are sent when the server takes no other.
+func (s *scene) staysInside() func(command string) {
+	s.t.Helper()
+	conn, err := net.DialTimeout("tcp", s.server.Addr(), rig.Patience)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	replies := bufio.NewReader(conn)
+	return func(command string) {
+		s.t.Helper()
+		_ = conn.SetDeadline(time.Now().Add(rig.Patience))
+		if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
+			s.t.Fatalf("%s: %v", command, err)
+		}
+		if reply, err := replies.ReadString('\n'); err != nil || reply != "+OK\r\n" {
+			s.t.Fatalf("%s: got %q, %v", command, reply, err)
+		}
+	}
 }
 
 func TestPredicament_whatProvesThatNothingRanChargesNothing(t *testing.T) {
@@ -72,7 +110,7 @@ func TestPredicament_whatProvesThatNothingRanChargesNothing(t *testing.T) {
 			t.Parallel()
 			s := stage(t, []string{"--enable-protected-configs", "yes"}, roomy(2*time.Second), func(c *redislimit.Config) { c.Redis.BreakerFailures = 5 })
 			before, spent := s.admit(1), s.admit(rig.Limit)
-			row.enter(s)
+			leave := row.enter(s)
 			s.Eventually("show it", func() bool {
 				return rig.Say(s.Evaluate("token-bucket", rig.Subject(), 1)) == want
 			})
@@ -94,7 +132,7 @@ func TestPredicament_whatProvesThatNothingRanChargesNothing(t *testing.T) {
 			if breaker := s.Provider.Connection().Breaker(); breaker != "closed" {
 				t.Errorf("the breaker is %s after answers, want closed", breaker)
 			}
-			row.leave(s)
+			leave()
 			took := s.recovers()
 			for _, q := range append(asked, questions...) {
 				s.expectCharged(q, 0)

@@ -45,15 +45,18 @@ func TestShift_theNextCallerReadsHisOwn(t *testing.T) {
 				s.expectCharged(next, 1)
 				lost = append(lost, q)
 			}
-			s.record(row.sentence, "the next caller read his own; served again within %v", round(s.recovers()))
+			s.recovers()
+			s.record(row.sentence, "the next caller, on a connection of his own, read his own")
 			s.goesOn(lost...)
 		})
 	}
 }
 
 // Forty callers, each with a policy, a limit and a subject of his own, over few connections: no decision shows the
-// numbers of another caller, wherever replies are missing or late.
-func TestShift_noCallerReadsAnothers(t *testing.T) {
+// numbers of another caller, wherever replies are missing or late. Where a whole reply is missing, as no TCP connection
+// has it, the next one is refused for the limit that it names. Between policies of one limit nothing would tell them
+// apart, and no row says that it does.
+func TestShift_noCallerIsToldAnothersDecision(t *testing.T) {
 	t.Parallel()
 	const callers, each = 40, 12
 	own := server.Start(t) // a link of its own is what each row harms
@@ -75,6 +78,7 @@ func TestShift_noCallerReadsAnothers(t *testing.T) {
 			}
 			all.Wait()
 			s.Link.Heal()
+			took := s.recovers()
 			for _, q := range asked {
 				s.expectChargedWithin(q, 0, each)
 			}
@@ -86,7 +90,8 @@ func TestShift_noCallerReadsAnothers(t *testing.T) {
 			}
 			s.expectHeard("allowed", "indeterminate", "incompatible REPLY")
 			s.record(fmt.Sprintf("%s; %d callers", row.sentence, callers),
-				"none read another's; served again within %v", round(s.recovers()))
+				"%d replies were of another's policy and limit, and refused for that; served again within %v",
+				s.count("incompatible REPLY"), round(took))
 		})
 	}
 }

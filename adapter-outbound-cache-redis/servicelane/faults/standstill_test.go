@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 )
 
 // Nobody answers: callers who have a connection are in doubt, the others are refused, and the breaker opens, with
@@ -58,10 +59,53 @@ func TestStandstill_nobodyAnswers(t *testing.T) {
 	}
 }
 
+// Nobody listens: every caller is refused for certain, and so is whoever comes while the breaker is open.
+func TestStandstill_nobodyListens(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		sentence     string
+		enter, leave func(s *scene)
+	}{
+		{
+			"the port is refused", func(s *scene) { s.Link.Refuse(); s.Link.Cut() }, func(s *scene) { s.Link.Heal() },
+		},
+		{
+			"the server is dead (SIGKILL)",
+			func(s *scene) { s.server.Kill(s.t) }, func(s *scene) { s.server.Restart(s.t) },
+		},
+	} {
+		t.Run(row.sentence, func(t *testing.T) {
+			t.Parallel()
+			const want = "unavailable CONNECTION"
+			// So many that callers meet what the breaker otherwise keeps from them.
+			s := stage(t, nil, func(c *redislimit.Config) { c.Redis.BreakerFailures = 4 * lanesCallers })
+			row.enter(s)
+			s.Eventually("notice it", func() bool { return rig.Say(s.Evaluate("token-bucket", rig.Subject(), 1)) == want })
+			asked := s.alone(want)
+			if breaker := s.Provider.Connection().Breaker(); breaker != "closed" {
+				t.Errorf("the breaker is %s, and nobody met the refusal itself", breaker)
+			}
+			questions, _ := s.crowd(lanesCallers)
+			s.Eventually("open the breaker", func() bool {
+				asked = append(asked, s.alone(want)...)
+				return s.Provider.Connection().Breaker() == "open"
+			})
+			s.Eventually("tell that it is not ready", func() bool { return !s.Provider.Connection().Health().Ready })
+			row.leave(s)
+			took := s.recovers()
+			for _, q := range append(asked, questions...) {
+				s.expectCharged(q, 0)
+			}
+			s.expectHeard(want)
+			s.record(row.sentence, "the breaker opened; served again within %v", round(took))
+		})
+	}
+}
+
 // A server whose clients are paused decides when the pause ends, or leaves who cannot wait in doubt.
 func TestStandstill_clientsArePaused(t *testing.T) {
 	t.Parallel()
-	const timeout = 600 * time.Millisecond
+	const timeout = time.Second
 	for _, mode := range []string{"ALL", "WRITE"} {
 		for _, row := range []struct {
 			sentence      string
@@ -85,17 +129,24 @@ func TestStandstill_clientsArePaused(t *testing.T) {
 					s.demand(q, row.heard)
 					asked = append(asked, q)
 				}
+				paused := time.Now()
 				s.do("CLIENT", "PAUSE", fmt.Sprint(row.pause.Milliseconds()), mode)
 				questions, answers := s.crowd(lanesCallers)
-				took := s.recovers()
+				s.recovers()
+				took := time.Since(paused) - row.pause
 				for _, q := range asked {
 					s.expectChargedWithin(q, row.least, row.charge)
 				}
 				for i, q := range questions {
 					s.expectHonest(q, answers[i])
 				}
-				s.expectHeard("allowed", "indeterminate", "unavailable OVERLOADED", "unavailable CONNECTION")
-				s.record(name, "served again within %v", round(took))
+				if row.heard == admitted { // no caller has noticed anything
+					s.expectHeard("allowed")
+					s.record(name, "all were served")
+				} else {
+					s.expectHeard("allowed", "indeterminate", "unavailable OVERLOADED", "unavailable CONNECTION")
+					s.record(name, "served again within %v of the pause's end", round(took))
+				}
 				s.goesOn(asked...)
 			})
 		}

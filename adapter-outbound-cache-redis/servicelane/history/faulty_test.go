@@ -8,7 +8,6 @@ import (
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
 )
@@ -37,6 +36,15 @@ func (l *faultyLinks) out(link *redistest.Link) {
 	link.Cut()
 	l.outages.Add(1)
 	time.AfterFunc(outage, func() { defer l.outages.Done(); link.Heal() })
+}
+
+// forgetScripts has the server forget its scripts. It is for any goroutine: who cannot be told ends no test.
+func (l *faultyLinks) forgetScripts(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), healthyTimeout)
+	defer cancel()
+	if reply, err := (redistest.Witness{Addr: l.server.Addr()}).Ask(ctx, "SCRIPT", "FLUSH"); err != nil || reply != "OK" {
+		t.Errorf("have the server forget its scripts: %v, %v", reply, err)
+	}
 }
 
 func newFaultyLinks(t *testing.T, s server.Server) *faultyLinks {
@@ -79,17 +87,30 @@ func (l *faultyLinks) next(t *testing.T) {
 		return
 	}
 	l.due = sent + faultEvery
+	kinds := l.kinds(t)
+	kinds[l.set%len(kinds)](l.links[l.set/len(kinds)%len(l.links)])
+	l.set++
+}
+
+// kinds are all that goes wrong, each on one link.
+func (l *faultyLinks) kinds(t *testing.T) []func(*redistest.Link) {
 	next := func(f redistest.Fault) func(*redistest.Link) {
 		return func(l *redistest.Link) { l.Fault("EVALSHA", 1, f) }
 	}
-	kinds := []func(*redistest.Link){
+	return []func(*redistest.Link){
 		next(redistest.LoseReply()), next(redistest.ResetBefore()), next(redistest.ResetAfter()), (*redistest.Link).Cut,
 		next(redistest.HalfReply()), next(redistest.Delay(2 * lookEvery)), next(redistest.Silence()), next(redistest.Swallow()),
-		func(*redistest.Link) { l.server.Do(t, "SCRIPT", "FLUSH") },
+		func(*redistest.Link) { l.forgetScripts(t) },
 		l.out,
 	}
-	kinds[l.set%len(kinds)](l.links[l.set/len(kinds)%len(l.links)])
-	l.set++
+}
+
+// expectEveryKind wants every kind of fault to have been set during the load.
+func (l *faultyLinks) expectEveryKind(t *testing.T) {
+	t.Helper()
+	if least := len(l.kinds(t)); l.set < least {
+		t.Errorf("%d faults during a load, want %d at least", l.set, least)
+	}
 }
 
 func TestEdge_withAFaultyLinkIsOneSequence(t *testing.T) {
@@ -102,7 +123,7 @@ func TestEdge_withAFaultyLinkIsOneSequence(t *testing.T) {
 	made := runWithFaults(t, s, edge{past.Provider}, o)
 	took := expectLinearizable(t, edgeModel(), made)
 	expectCharged(t, made, "edge, faulty link", func(c call) int64 { return past.Charged(c.Limiter, c.Subject) })
-	expectFaults(t, made)
+	expectFates(t, made, unknown, refused)
 	record(t, "edge, faulty link", made, took)
 }
 
@@ -118,8 +139,10 @@ func TestLog_withAFaultyLinkIsOneSequence(t *testing.T) {
 	o.Timeout = faultyTimeout
 	made := runWithFaults(t, s, past, o)
 	took := expectLinearizable(t, countingLog(), made)
-	expectCharged(t, made, "sliding log, faulty link", func(c call) int64 { return number(t, s.Do(t, "ZCARD", c.Subject)) })
-	expectFaults(t, made)
+	calls := func(log string) int64 { return number(t, s.Do(t, "ZCARD", log)) }
+	expectCharged(t, made, "sliding log, faulty link", func(c call) int64 { return calls(c.Subject) })
+	expectBothCharged(t, made, calls)
+	expectFates(t, made, unknown, refused)
 	record(t, "sliding log, faulty link", made, took)
 }
 
@@ -131,10 +154,11 @@ func runWithFaults(t *testing.T, s server.Server, past limiter, o orders) []oper
 	links := newFaultyLinks(t, s)
 	ready := prepare(t, o, links.addrs...)
 	links.during(t, func() { made = append(made, finish(t, ready)...) })
+	links.expectEveryKind(t)
 	return append(made, askEach(t, past, o)...)
 }
 
-// askEach asks once of each state that a load of turns uses.
+// askEach asks once of each state that a load of turns uses; in a log once for the tenant and once for each user.
 func askEach(t *testing.T, past limiter, o orders) []operation {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longestRun)
@@ -142,64 +166,43 @@ func askEach(t *testing.T, past limiter, o orders) []operation {
 	var made []operation
 	for n := range o.Calls / o.Turn {
 		for k := range subjects {
-			asked := operation{Client: processes * clients, Call: inTurn(o, n, k)}
-			asked.Start = clock()
-			past.ask(ctx, &asked)
-			asked.End = clock()
-			if asked.Fate != answered {
-				t.Fatalf("past the links, and %v", asked)
+			of := inTurn(o, n, k)
+			made = append(made, askOnce(ctx, t, past, of))
+			for of.Limiter == slidingLog && of.User < users {
+				of.User++
+				made = append(made, askOnce(ctx, t, past, of))
 			}
-			made = append(made, asked)
 		}
 	}
 	return made
 }
 
-// sum is what callers know of what a state was charged.
-type sum struct {
-	call           call // one of its calls
-	known, unknown int64
-}
-
-func sums(made []operation) map[string]sum {
-	all := map[string]sum{}
-	for _, o := range made {
-		name, cost := o.Call.state(), max(o.Call.Cost, 1)
-		s := all[name]
-		s.call = o.Call
-		switch {
-		case o.Fate == unknown:
-			s.unknown += cost
-		case o.allowed():
-			s.known += cost
-		}
-		all[name] = s
-	}
-	return all
-}
-
-// expectCharged wants each state to hold what callers were told, and of what they were not told none to all.
-func expectCharged(t *testing.T, made []operation, name string, held func(call) int64) {
+// askOnce makes a call of the test's own process, which must be answered.
+func askOnce(ctx context.Context, t *testing.T, past limiter, c call) operation {
 	t.Helper()
-	var charged, told, untold int64
-	for state, sum := range sums(made) {
-		holds := held(sum.call)
-		if holds < sum.known || holds > sum.known+sum.unknown {
-			t.Errorf("%s: the server holds %d, want %d to %d", state, holds, sum.known, sum.known+sum.unknown)
-		}
-		charged, told, untold = charged+holds, told+sum.known, untold+sum.unknown
+	asked := operation{Client: processes * clients, Call: c}
+	asked.Start = clock()
+	past.ask(ctx, &asked)
+	asked.End = clock()
+	if asked.Fate != answered {
+		t.Fatalf("past the links, and %v", asked)
 	}
-	evidence.Record(t, name+": charged by the server", "%d, where callers were told of %d, and of %d not whether", charged, told, untold)
+	return asked
 }
 
-// expectFaults wants enough calls of each outcome to show something, and most of them answered.
-func expectFaults(t *testing.T, made []operation) {
+// expectFates wants enough calls of each of these fates to show something, most of all calls answered, and none wrong.
+func expectFates(t *testing.T, made []operation, fates ...fate) {
 	t.Helper()
 	var counts [wrong + 1]int
 	for _, o := range made {
 		counts[o.Fate]++
 	}
-	if counts[unknown] < fewest || counts[refused] < fewest || counts[answered] < len(made)/2 || counts[wrong] > 0 {
+	for _, f := range fates {
+		if counts[f] < fewest {
+			t.Errorf("%d calls had fate %d, want %d at least", counts[f], f, fewest)
+		}
+	}
+	if counts[answered] < len(made)/2 || counts[wrong] > 0 {
 		t.Errorf("answered, unknown, refused and wrong are %v of %d", counts, len(made))
 	}
 }

@@ -122,16 +122,16 @@ func expectGivenBack(t *testing.T, made []operation, limiters ...string) {
 func record(t *testing.T, name string, made []operation, took time.Duration) {
 	t.Helper()
 	var counts [wrong + 1]int
-	asked, states, allowed := map[int]bool{}, map[string]bool{}, 0
+	asked, from, states, allowed := map[int]bool{}, map[int]bool{}, map[string]bool{}, 0
 	for _, o := range made {
 		counts[o.Fate]++
-		asked[o.Client], states[o.Call.state()] = true, true
+		asked[o.Client], from[o.Client/clients], states[o.Call.state()] = true, true, true
 		if o.allowed() {
 			allowed++
 		}
 	}
 	text := fmt.Sprintf("%d operations of %d clients in %d processes on %d states: %d allowed, %d denied, %d unknown, %d refused; checked in %d ms",
-		len(made), len(asked), processes, len(states), allowed, counts[answered]-allowed, counts[unknown], counts[refused], took.Milliseconds())
+		len(made), len(asked), len(from), len(states), allowed, counts[answered]-allowed, counts[unknown], counts[refused], took.Milliseconds())
 	t.Log(name+":", text)
 	evidence.Record(t, name, "%s", text)
 }

@@ -128,9 +128,11 @@ func TestChecker_findsAClientThatSendsAgain(t *testing.T) {
 			o.Timeout = faultyTimeout
 			made := runWithFaults(t, s, past, o)
 			if retries == 0 {
+				expectFates(t, made, unknown)
 				expectLinearizable(t, edgeModel(), made)
 				return
 			}
+			expectFates(t, made)
 			expectNotLinearizable(t, edgeModel(), made)
 		})
 	}

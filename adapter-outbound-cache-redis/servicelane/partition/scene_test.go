@@ -73,16 +73,8 @@ func (s *scene) launch(servers ...*server.Member) {
 			return came && pong == "PONG"
 		})
 	}
-	s.recordServer(servers[0])
-}
-
-func (s *scene) recordServer(one *server.Member) {
-	s.t.Helper()
-	if version := s.info(one, "server", "valkey_version"); version != "" {
-		evidence.RecordServer(s.t, "valkey", version)
-		return
-	}
-	evidence.RecordServer(s.t, "redis", s.info(one, "server", "redis_version"))
+	name, version := server.Name(s.at(servers[0]).must("INFO", "server"))
+	evidence.RecordServer(s.t, name, version)
 }
 
 // at is a server as the client on its side sees it.

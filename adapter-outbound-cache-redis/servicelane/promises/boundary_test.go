@@ -114,8 +114,8 @@ func exactLogRetries(t *testing.T, at redistest.Witness) {
 	s, denials := newScene(t, at), 0
 	const now, window = programtest.LogNow, programtest.LogWindow
 	for _, oldest := range []int64{now - window + 1, now - window + 999, now - window + 1000, now - window + 1001, now - 31_234_567, now - 2} {
-		for layers, limits := range map[int][]int64{1: {3}, 2: {3, 9}, 3: {9, 3}} {
-			keys := []string{s.key("outer"), s.key("inner")}[:min(layers, 2)]
+		for _, limits := range [][]int64{{3}, {3, 9}, {9, 3}} { // of one layer and of two, the one with 3 is full
+			keys := []string{s.key("outer"), s.key("inner")}[:len(limits)]
 			for _, key := range keys {
 				programtest.PlantLog(t, s.client, key, oldest, oldest+1, oldest+2)
 			}

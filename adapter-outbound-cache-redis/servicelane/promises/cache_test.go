@@ -58,7 +58,7 @@ func newCached(s *scene, name string) *cached {
 	return &cached{s, s.cacheAt(s.server.Addr), k, keys.Series("cache", k.Region(), "entry").Key(k.Name())}
 }
 
-// within is a context that nobody's test waits for.
+// within is a context that ends only if a server that is well does not answer at all.
 func (s *scene) within() context.Context {
 	ctx, cancel := context.WithTimeout(s.Context(), 4*generous)
 	s.Cleanup(cancel)
@@ -136,16 +136,12 @@ func tokenWins(t *testing.T, at redistest.Witness) {
 
 func foreignEntries(t *testing.T, at redistest.Witness) {
 	s := newScene(t, at)
-	for _, foreign := range append(programtest.ForeignTypes(), programtest.State{Sentence: "the key is a hash", Plant: nil}) {
+	for _, foreign := range append(programtest.ForeignTypes(), programtest.Hash("the key is a hash", "a", "1")) {
 		if foreign.Sentence == "the key is a string" || foreign.Sentence == "the key is a counter" { // which is one, too
 			continue
 		}
 		c := newCached(s, foreign.Sentence)
-		if foreign.Plant != nil {
-			foreign.Plant(t, s.client, c.physical)
-		} else {
-			programtest.Plant(t, s.client, c.physical, "a", "1")
-		}
+		foreign.Plant(t, s.client, c.physical)
 		s.client.PExpire(t.Context(), c.physical, time.Hour)
 		before := programtest.Content(t, s.client, c.physical)
 		if got := read(c.port.Get(s.within(), c.key)); got != "unavailable STATE" {

@@ -20,12 +20,17 @@ var kinds = map[string]string{
 }
 
 // answering is the clock that a test sets, behind which TYPE is answered in one form.
-func answering(form string) string {
-	return strings.Replace(programtest.SetClock, "  if key == nil", `  if command == 'TYPE' then
+func answering(t *testing.T, form string) string {
+	t.Helper()
+	before, after, found := strings.Cut(programtest.SetClock, "  if key == nil")
+	if !found {
+		t.Fatal("the clock that a test sets has no place for another TYPE")
+	}
+	return before + `  if command == 'TYPE' then
     local k = server.call('TYPE', key)
-    `+form+`
+    ` + form + `
   end
-  if key == nil`, 1)
+  if key == nil` + after
 }
 
 // A key of another type is told from ours by the program, which never meets a WRONGTYPE, in whatever form TYPE answers.
@@ -45,7 +50,7 @@ func everyFormOfType(t *testing.T, at redistest.Witness) {
 	}
 	for name, form := range kinds {
 		for _, p := range programtest.Ordinary(t) {
-			timed := program.WithClock(program.For(p.Algorithm()), answering(form))
+			timed := program.WithClock(program.For(p.Algorithm()), answering(t, form))
 			args := argv(timed, program.PolicyArgs(p)...)
 			for _, foreign := range programtest.ForeignTypes() {
 				key := s.key(name + timed.Name + foreign.Sentence)
@@ -60,7 +65,7 @@ func everyFormOfType(t *testing.T, at redistest.Witness) {
 				}
 			}
 		}
-		timed := program.WithClock(program.SlidingLog, answering(form))
+		timed := program.WithClock(program.SlidingLog, answering(t, form))
 		for _, foreign := range programtest.ForeignLogs() {
 			key := s.key(name + timed.Name + foreign.Sentence)
 			foreign.Plant(t, s.client, key)
@@ -74,6 +79,9 @@ func everyFormOfType(t *testing.T, at redistest.Witness) {
 			}
 		}
 	}
-	form := s.client.Do(context.Background(), "EVAL", "return type(redis.call('TYPE', KEYS[1]))", 1, s.key("none")).Val()
-	evidence.Record(t, "calls over keys of every type, by each form of TYPE's answer", "%d; this server gives a %v", calls, form)
+	form, err := s.client.Do(context.Background(), "EVAL", "return type(redis.call('TYPE', KEYS[1]))", 1, s.key("none")).Text()
+	if err != nil || form != "table" && form != "string" {
+		t.Errorf("this server's own answer to TYPE is a %q: %v", form, err)
+	}
+	evidence.Record(t, "calls over keys of every type, by each form of TYPE's answer", "%d; this server gives a %s", calls, form)
 }

@@ -1,6 +1,7 @@
 package promises_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -100,8 +101,8 @@ func lifetimesOfLogsAndEntries(t *testing.T, at redistest.Witness) {
 	}
 }
 
-// noImmortals reads from the wire every key that a provider, its probe, a limiter,
-// its probe and a cache name. Those of probes have no second to live when they are first looked at.
+// noImmortals reads from the wire every key that a provider, a limiter and a cache name, for their probes as well, and
+// demands of each that it has gone or has an end: a provider's probe within a second, a limiter's within two.
 func noImmortals(t *testing.T, at redistest.Witness) {
 	s := newScene(t, at)
 	tap := newTap(t, s.server.Addr)
@@ -121,42 +122,49 @@ func noImmortals(t *testing.T, at redistest.Witness) {
 	if got, _ := written(s.cacheAt(tap.addr).PutIfAbsent(s.within(), k, entry(t, "value", time.Minute))); got != "stored" {
 		t.Fatalf("got %s, want stored", got)
 	}
-	counted := map[string]int{}
+	ofProvider, ofLimiter := s.probes(tap)
+	everybody := tap.keysWith(s.prefix + ":")
 	for _, named := range []struct {
-		of, prefix string
+		of         string
+		keys       map[string]bool
+		least      int
 		mostMillis int64
 	}{
-		{"the provider's probe", s.prefix + ":v1:rate:", 1000},
-		{"the limiter's probe", "rl:{probe:}:", 2000},
-		{"everybody", s.prefix + ":", ratelimit.MaxSpan.Milliseconds() + 30_000},
+		{"the provider's probe", ofProvider, 5, 1000}, // four programs and the commands by themselves
+		{"the limiter's probe", ofLimiter, 2, 2000},
+		{"everybody", everybody, 8, ratelimit.MaxSpan.Milliseconds() + 30_000},
 	} {
-		for key := range tap.keysWith(named.prefix) {
-			if named.of == "the provider's probe" && !strings.Contains(key, ":probe:") {
-				continue
-			}
-			counted[named.of]++
+		if len(named.keys) < named.least {
+			t.Errorf("%s names %d keys, want %d at least", named.of, len(named.keys), named.least)
+		}
+		for key := range named.keys {
 			ends, _ := s.do("PEXPIRETIME", key).(int64)
 			if now := s.nowMicros() / 1000; ends == -1 || ends > now+named.mostMillis || ends > 0 && ends < began/1000 {
 				t.Errorf("%s names %s, which ends at %d; it is %d", named.of, key, ends, now)
 			}
 		}
 	}
-	// Five of a verification at the least: four programs and the commands by themselves.
-	if counted["the provider's probe"] < 5 || counted["the limiter's probe"] < 2 || counted["everybody"] < 8 {
-		t.Errorf("too few keys were named: %v", counted)
-	}
-	r.Eventually("be rid of every probe's keys", func() bool { return !s.probesLive(tap) })
+	r.Eventually("be rid of every probe's keys", func() bool { return s.goneAll(s.probes(tap)) })
 	gone := (s.nowMicros() - began) / 1000
 	evidence.Record(t, "keys that clients named, none without an end",
-		"%d, of them %d of probes; probes' were gone after %d ms", counted["everybody"], counted["the provider's probe"], gone)
+		"%d, %d of them and %d more of probes; probes' were gone after %d ms", len(everybody), len(ofProvider), len(ofLimiter), gone)
 }
 
-// probesLive tells whether a key of the provider's probe is there.
-func (s *scene) probesLive(tap *tap) bool {
-	for key := range tap.keysWith(s.prefix + ":v1:rate:") {
-		if strings.Contains(key, ":probe:") && s.do("EXISTS", key) != int64(0) {
-			return true
+// probes are the keys of probes that a tap saw: a provider's, and a limiter's, which are under no prefix.
+func (s *scene) probes(tap *tap) (ofProvider, ofLimiter map[string]bool) {
+	ofProvider = tap.keysWith(s.prefix + ":v1:rate:")
+	maps.DeleteFunc(ofProvider, func(key string, _ bool) bool { return !strings.Contains(key, ":probe:") })
+	return ofProvider, tap.keysWith("rl:{probe:")
+}
+
+func (s *scene) goneAll(some, others map[string]bool) bool {
+	s.Helper()
+	for _, keys := range []map[string]bool{some, others} {
+		for key := range keys {
+			if s.do("EXISTS", key) != int64(0) {
+				return false
+			}
 		}
 	}
-	return false
+	return true
 }

@@ -3,7 +3,6 @@ package promises_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -15,11 +14,6 @@ import (
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 	"github.com/edgelimit/edgelimit/shared-contract/vectors"
 )
-
-// tellingClock is the clock that a test sets, behind which each lifetime is also written beside its key, as a text:
-// what a server tells of a lifetime has run on by then.
-var tellingClock = strings.Replace(programtest.SetClock, "if command == 'PEXPIRE' then",
-	"if command == 'PEXPIRE' then server.call('SET', key .. ' told', value, 'PX', 3600000)", 1)
 
 // telling is a timeline of calls and what each gave its keys.
 type telling struct {
@@ -35,14 +29,13 @@ func (l *telling) call(text string, keys, argv []string, want int64, what string
 	ctx := context.Background()
 	ran := l.pipe.Do(ctx, programtest.Command("EVAL", text, keys, argv)...)
 	for _, key := range keys {
-		given := l.pipe.GetDel(ctx, key+" told")
+		given := programtest.GivenTo(l.pipe, key)
 		l.told = append(l.told, func() {
 			if err := ran.Err(); err != nil {
 				l.Errorf("%s: %v", what, err)
 			}
-			got, none := given.Result()
-			if want == 0 && none != redis.Nil || want != 0 && got != programtest.Decimal(want) {
-				l.Errorf("%s: %s was given %q, want %d", what, key, got, want)
+			if got := given.One(l.T); got != want {
+				l.Errorf("%s: %s was given %d, want %d", what, key, got, want)
 			}
 		})
 	}
@@ -51,7 +44,7 @@ func (l *telling) call(text string, keys, argv []string, want int64, what string
 // end runs the timeline and answers how many lifetimes there were, and not.
 func (l *telling) end() int {
 	l.Helper()
-	if _, err := l.pipe.Exec(context.Background()); err != nil && err != redis.Nil {
+	if _, err := l.pipe.Exec(context.Background()); err != nil {
 		l.Fatal(err)
 	}
 	for _, compare := range l.told {
@@ -67,9 +60,9 @@ func exactLifetimes(t *testing.T, at redistest.Witness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch, lifetimes := program.WithClock(program.RateBatch, tellingClock), 0
+	batch, lifetimes := programtest.TimedBatch, 0
 	for _, v := range set.Edge {
-		single, l := program.WithClock(program.For(v.Policy.Algorithm()), tellingClock), s.telling()
+		single, l := program.WithClock(program.For(v.Policy.Algorithm()), programtest.SetClock), s.telling()
 		for i, step := range v.Steps {
 			argv := append(program.PolicyArgs(v.Policy), programtest.Decimal(step.Cost), programtest.Decimal(step.ServerNowMillis))
 			what := fmt.Sprintf("%s, step %d", v.Name, i)
@@ -79,7 +72,7 @@ func exactLifetimes(t *testing.T, at redistest.Witness) {
 		lifetimes += l.end()
 	}
 	for _, v := range set.Logs {
-		run, l := program.WithClock(program.SlidingLog, tellingClock), s.telling()
+		run, l := program.WithClock(program.SlidingLog, programtest.SetClock), s.telling()
 		for i, step := range v.Steps {
 			keys := []string{s.key(v.Name), s.key(v.Name + " " + step.User)}[2-v.Layers:]
 			argv := []string{programtest.Decimal(v.WindowMicros)}
@@ -102,7 +95,7 @@ func exactLifetimes(t *testing.T, at redistest.Witness) {
 // A log lives a window, rounded up to milliseconds, and a second.
 func logLifetimes(t *testing.T, at redistest.Witness) {
 	s := newScene(t, at)
-	run, l := program.WithClock(program.SlidingLogDual, tellingClock), s.telling()
+	run, l := program.WithClock(program.SlidingLogDual, programtest.SetClock), s.telling()
 	for window, want := range map[int64]int64{
 		1: 1001, 999: 1001, 1000: 1001, 1001: 1002, 1_500_001: 2501, 60_000_000: 61_000,
 		ratelimit.MaxSpan.Microseconds(): ratelimit.MaxSpan.Milliseconds() + 1000,

@@ -75,7 +75,7 @@ func unheardPrograms(t *testing.T, at redistest.Witness) {
 			t.Errorf("%s: sent %d times by its SHA and %d by its source, want 3 and 1", call.Program.ID(), bySHA, bySource)
 		}
 	}
-	evidence.Record(t, "programs answered though the server did not know their script", "%d, the batch and the cache's", len(calls))
+	evidence.Record(t, "programs dispatched though the server did not know their script", "%d, each answered and sent by its source once", len(calls))
 }
 
 // firstWord is the status in a raw reply of a program.
@@ -120,7 +120,9 @@ func unheardBatch(t *testing.T, at redistest.Witness) {
 				t.Errorf("charged %q, want 1", got)
 			}
 		}
-		if _, bySource := tap.texts(batch.Program); bySource > 0 || t.Failed() {
+		if bySHA, bySource := tap.texts(batch.Program); bySource > 0 || t.Failed() {
+			evidence.Record(t, "calls at once whose batch the server did not know", "%d, each charged once; %d batches by SHA, %d by source",
+				callers, bySHA, bySource)
 			return
 		}
 		if time.Since(began) > generous {
@@ -145,8 +147,8 @@ func (s sender) Send(ctx context.Context, args []any) ([]byte, error) {
 func unheardAlone(t *testing.T, at redistest.Witness) {
 	s := newScene(t, at)
 	p := programtest.Ordinary(t)[0]
-	batch := unheard(program.RateBatch)
-	for range 2 {
+	batch, batches := unheard(program.RateBatch), 0
+	for ; batches < 2; batches++ {
 		raw, err := executor.Structured(t.Context(), sender{s.client}, batch, []string{s.key("a"), s.key("b")}, programtest.BatchArgs(p, "1", "2"))
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +158,7 @@ func unheardAlone(t *testing.T, at redistest.Witness) {
 			t.Errorf("got %q, %v, want two ALLOWED", raw, err)
 		}
 	}
-	replace := unheard(program.CacheCompareAndReplace)
+	replace, replaced := unheard(program.CacheCompareAndReplace), 0
 	token, next := strings.Repeat("a", 16), strings.Repeat("b", 16)
 	s.do("SET", s.key("entry"), token+"old", "PX", "60000")
 	for _, want := range []int64{1, 0} { // the second one's token is not there any more
@@ -164,8 +166,11 @@ func unheardAlone(t *testing.T, at redistest.Witness) {
 		if got != want || err != nil {
 			t.Errorf("got %v, %v, want %d", got, err, want)
 		}
+		replaced++
 	}
 	if got := s.do("GET", s.key("entry")); got != next+"new" {
 		t.Errorf("the entry is %q", got)
 	}
+	evidence.Record(t, "runs by themselves of programs that the server did not know",
+		"%d batches of two, %d of the cache's compare and replace", batches, replaced)
 }

@@ -9,21 +9,12 @@ import (
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
 )
-
-// name is what the server is and its own version, not the one that it claims to be compatible with.
-func (s *scene) name() (name, version string) {
-	s.Helper()
-	if version := s.server.Info(s.T, "server", "valkey_version"); version != "" {
-		return "valkey", version
-	}
-	return "redis", s.server.Info(s.T, "server", "redis_version")
-}
 
 func newEnough(t *testing.T, at redistest.Witness) {
 	s := newScene(t, at)
-	name, version := s.name()
-	evidence.RecordServer(t, name, version)
+	name, version := server.Name(s.do("INFO", "server"))
 	told := s.open().Provider.Connection().Health().Version // which HELLO told
 	for source, text := range map[string]string{"INFO": version, "HELLO": told} {
 		has, err := program.ParseVersion(text)

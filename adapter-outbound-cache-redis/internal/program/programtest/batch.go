@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,7 +22,7 @@ func BatchVectors(t *testing.T, client *redis.Client, prefix string) (taken, tog
 				taken += len(vector.Steps)
 				t.Run(vector.Name+"/"+name+"/"+fate, func(t *testing.T) {
 					key := prefix + vector.Name + name + fate
-					b := batchVector{Bed{t, client, key}, vector, drops, time.Now(), NoLife, model.State{}}
+					b := batchVector{Bed: Bed{t, client, key}, vector: vector, drops: drops}
 					for steps := vector.Steps; len(steps) > 0; {
 						n := b.sameInstant(steps, most)
 						together += n - 1
@@ -45,8 +44,7 @@ type batchVector struct {
 	Bed
 	vector vectors.Edge
 	drops  bool
-	began  time.Time
-	life   Life
+	ends   int64 // when the state dies, by the timeline; 0 without one
 	state  model.State
 }
 
@@ -63,37 +61,46 @@ func (b *batchVector) sameInstant(steps []vectors.EdgeStep, most int) int {
 func (b *batchVector) run(steps []vectors.EdgeStep) {
 	b.T.Helper()
 	p, now := b.vector.Policy, steps[0].ServerNowMillis
-	if b.drops && b.life.Ends > 0 && now >= b.life.Ends {
+	if b.drops && b.ends > 0 && now >= b.ends {
 		b.Drop()
-		b.life, b.state = NoLife, model.State{}
+		b.ends, b.state = 0, model.State{}
 	}
 	var keys, costs, want []string
+	var lifetimes []int64
 	for _, step := range steps {
 		keys, costs, want = append(keys, b.Key), append(costs, Decimal(step.Cost)), append(want, Line(step.Expect))
 		reply, after, ttl := model.New(p).Step(b.state, now, step.Cost)
 		if ttl != step.TTLMillis {
 			b.T.Fatalf("the model sets a lifetime of %d, the vector %d", ttl, step.TTLMillis)
 		}
-		b.life = b.life.After(reply, step.TTLMillis)
+		if reply.Status == model.Allowed {
+			b.ends, lifetimes = now+ttl, append(lifetimes, ttl)
+		}
 		b.state = after
 	}
 	got := EvalBatch(b.T, b.Client, TimedBatch, keys, append(BatchArgs(p, costs...), Decimal(now))...)
 	if !slices.Equal(got, want) {
 		b.T.Fatalf("at %d, costs %v:\n got %q\nwant %q", now, costs, got, want)
 	}
-	b.demandState()
+	b.demandState(lifetimes)
 }
 
-// demandState compares what is stored with the model's state, field by field.
-func (b *batchVector) demandState() {
+// demandState compares what is stored with the model's state, field by field, and the
+// lifetimes that it was given.
+func (b *batchVector) demandState(lifetimes []int64) {
 	b.T.Helper()
-	ctx := context.Background()
-	if got, want := fmt.Sprint(b.Client.HGetAll(ctx, b.Key).Val()), fmt.Sprint(StateFields(b.vector.Policy, b.state)); got != want {
-		b.T.Fatalf("stored %s, want %s", got, want)
-	}
-	pttl, err := b.Client.Do(ctx, "PTTL", b.Key).Int64()
-	if err != nil {
+	pipe := b.Client.Pipeline()
+	stored, given := pipe.HGetAll(context.Background(), b.Key), GivenTo(pipe, b.Key)
+	if _, err := pipe.Exec(context.Background()); err != nil {
 		b.T.Fatal(err)
 	}
-	b.life.Demand(b.T, b.Key, pttl, time.Since(b.began).Milliseconds()+1)
+	if got, want := fmt.Sprint(stored.Val()), fmt.Sprint(StateFields(b.vector.Policy, b.state)); got != want {
+		b.T.Fatalf("stored %s, want %s", got, want)
+	}
+	if got := given.Millis(b.T); !slices.Equal(got, lifetimes) {
+		b.T.Fatalf("given the lifetimes %d, want %d", got, lifetimes)
+	}
+	if given.Ends(b.T) != b.state.Exists {
+		b.T.Fatalf("the key will expire: %t; it has a state: %t", given.Ends(b.T), b.state.Exists)
+	}
 }

@@ -19,15 +19,15 @@ type Bed struct {
 	Key    string
 }
 
-// Step is what one evaluation answered, and the expiry that it set.
+// Step is what one evaluation answered, and the lifetime that it gave.
 type Step struct {
 	Reply     model.Reply
-	TTLMillis int64 // PTTL right after; negative where the key has no expiry
+	TTLMillis int64 // 0 where it gave none
 }
 
-// Evaluate runs p's program at a set time. PTTL and PERSIST follow within the
-// same transaction, in which no key expires, so the key stays for as long as the
-// test wants, however short its real life would be.
+// Evaluate runs p's program at a set time. PERSIST follows within the same
+// transaction, in which no key expires, so the key stays for as long as the test
+// wants.
 func (b Bed) Evaluate(p ratelimit.Policy, nowMillis, cost int64) Step {
 	b.T.Helper()
 	ctx := context.Background()
@@ -35,16 +35,12 @@ func (b Bed) Evaluate(p ratelimit.Policy, nowMillis, cost int64) Step {
 	argv := append(program.PolicyArgs(p), Decimal(cost), Decimal(nowMillis))
 	tx := b.Client.TxPipeline()
 	ran := tx.Do(ctx, Command("EVAL", timed.Source, []string{b.Key}, argv)...)
-	pttl := tx.Do(ctx, "PTTL", b.Key)
+	given := GivenTo(tx, b.Key)
 	tx.Persist(ctx, b.Key)
 	if _, err := tx.Exec(ctx); err != nil {
 		b.T.Fatalf("run %s: %v", timed.ID(), err)
 	}
-	ttl, err := pttl.Int64()
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	return Step{Reply: b.Decode(ran), TTLMillis: Lifetime(ttl)}
+	return Step{Reply: b.Decode(ran), TTLMillis: given.One(b.T)}
 }
 
 // Decode reads what the client parsed as strictly as the provider does, but for

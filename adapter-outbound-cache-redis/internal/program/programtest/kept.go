@@ -13,8 +13,8 @@ import (
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
-// unwritten are what is asked of a state that is used up: the instants at which it was
-// observed, after which nothing of it may change.
+// unwritten are states in which nothing is left, by the instant at which they were last
+// observed, and what is decided on them at StateNowMillis. None of it may write.
 var unwritten = []struct {
 	sentence string
 	observed int64

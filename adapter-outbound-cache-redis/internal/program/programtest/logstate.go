@@ -27,7 +27,7 @@ func ForeignLogs() []State {
 			states = append(states, other)
 		}
 	}
-	states = append(states, hash("the key is a hash", "a", "1"))
+	states = append(states, Hash("the key is a hash", "a", "1"))
 	for what, score := range map[string]string{
 		"a fraction": "1767225600000000.5", "below zero": "-1", "beyond 2^53-1": "9007199254740992", "infinite": "+inf",
 	} {

@@ -8,13 +8,16 @@ import (
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
-// Policy makes a policy without grace and regression.
+// Policy is one whose state lives no longer than it matters, and which takes no clock that
+// stepped back.
 func Policy(t *testing.T, a ratelimit.Algorithm) ratelimit.Policy {
 	t.Helper()
 	return PolicyWith(t, a, 0, 0)
 }
 
-// PolicyWith makes a policy.
+// PolicyWith is a policy of revision 1 that allows for a clock that stepped back so far,
+// and keeps a state so long after it matters. Its largest cost is 1, which binds no test
+// here: the programs do not know it.
 func PolicyWith(t *testing.T, a ratelimit.Algorithm, regression, grace time.Duration) ratelimit.Policy {
 	t.Helper()
 	p, err := ratelimit.NewPolicy(ratelimit.PolicyConfig{
@@ -37,5 +40,6 @@ func Ordinary(t *testing.T) []ratelimit.Policy {
 	}
 }
 
-// Decimal is n as programs take it.
+// Decimal is n as programs take their numbers: in text, without sign, exponent or leading
+// zero.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -61,13 +61,14 @@ func UsedFields(p ratelimit.Policy, observedMillis int64) []string {
 		}[p.Algorithm().Name()]...)
 }
 
-// State is one thing that a key may hold.
+// State is what a key may hold: in words, and how it is put where no key is.
 type State struct {
 	Sentence string
 	Plant    func(t *testing.T, client *redis.Client, key string)
 }
 
-func hash(sentence string, fields ...string) State {
+// Hash is a hash of these alternating fields and values.
+func Hash(sentence string, fields ...string) State {
 	return State{sentence, func(t *testing.T, client *redis.Client, key string) { Plant(t, client, key, fields...) }}
 }
 
@@ -81,31 +82,31 @@ func IncompatibleStates(p ratelimit.Policy) []State {
 		return changed
 	}
 	states := []State{
-		hash("a field is too many", append(with(1, legal[1]), "extra", "1")...),
-		hash("every field is another's", "a", "1", "b", "2", "c", "3", "d", "4"),
-		hash("the schema is empty", with(1, "")...),
-		hash("the schema version is another", with(1, "2"+strings.TrimPrefix(legal[1], "1"))...),
-		hash("the schema version has a leading zero", with(1, "0"+legal[1])...),
-		hash("the policy revision is another", with(1, strings.TrimSuffix(legal[1], "1")+"2")...),
-		hash("the schema is in capitals", with(1, strings.ToUpper(legal[1]))...),
+		Hash("a field is too many", append(with(1, legal[1]), "extra", "1")...),
+		Hash("every field is another's", "a", "1", "b", "2", "c", "3", "d", "4"),
+		Hash("the schema is empty", with(1, "")...),
+		Hash("the schema version is another", with(1, "2"+strings.TrimPrefix(legal[1], "1"))...),
+		Hash("the schema version has a leading zero", with(1, "0"+legal[1])...),
+		Hash("the policy revision is another", with(1, strings.TrimSuffix(legal[1], "1")+"2")...),
+		Hash("the schema is in capitals", with(1, strings.ToUpper(legal[1]))...),
 	}
 	for other := range Numbers {
 		if other != p.Algorithm().Name() {
-			states = append(states, hash("the algorithm is "+string(other), with(1, fmt.Sprintf("1/%s/1", other))...))
+			states = append(states, Hash("the algorithm is "+string(other), with(1, fmt.Sprintf("1/%s/1", other))...))
 		}
 	}
 	for i := 0; i < len(legal); i += 2 {
 		missing := append(append([]string(nil), legal[:i]...), legal[i+2:]...)
 		states = append(states,
-			hash("there is no "+legal[i], missing...),
-			hash("another field stands for "+legal[i], append(missing, "other", legal[i+1])...))
+			Hash("there is no "+legal[i], missing...),
+			Hash("another field stands for "+legal[i], append(missing, "other", legal[i+1])...))
 	}
 	for i, number := range Numbers[p.Algorithm().Name()] {
 		for what, text := range Malformed {
-			states = append(states, hash(number.Name+" "+what, with(3+2*i, text)...))
+			states = append(states, Hash(number.Name+" "+what, with(3+2*i, text)...))
 		}
 		most, _ := strconv.ParseInt(number.Most, 10, 64)
-		states = append(states, hash(number.Name+" is out of range by one", with(3+2*i, strconv.FormatInt(most+1, 10))...))
+		states = append(states, Hash(number.Name+" is out of range by one", with(3+2*i, strconv.FormatInt(most+1, 10))...))
 	}
 	return append(states, ForeignTypes()...)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/key"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 	"github.com/edgelimit/edgelimit/shared-contract/secret"
 )
@@ -95,12 +96,30 @@ func PolicyNamed(tb testing.TB, id string, a ratelimit.Algorithm) ratelimit.Poli
 }
 
 // New opens a provider at addr and waits until it is ready and warm, so that a fault set next meets no dial under way.
-// Each change may alter the config before. The key prefix is of this rig alone.
+// Each change may alter the config before. The key prefix is of this rig alone. Which server answers is kept for the
+// page.
 func New(tb testing.TB, addr string, server Witness, changes ...func(*redislimit.Config)) *Rig {
 	tb.Helper()
 	r := NewUnready(tb, addr, server, changes...)
 	r.AwaitReady()
+	name, version := r.product()
+	evidence.RecordServer(tb, name, version)
 	return r
+}
+
+// product is what the server is and its own version, not the one that it claims to be compatible with.
+func (r *Rig) product() (name, version string) {
+	r.T.Helper()
+	info := fmt.Sprint(r.Server.Do(r.T, "INFO", "server"))
+	for _, name := range []string{"valkey", "redis"} {
+		for line := range strings.Lines(info) {
+			if version, told := strings.CutPrefix(line, name+"_version:"); told {
+				return name, strings.TrimSpace(version)
+			}
+		}
+	}
+	r.T.Fatalf("the server does not tell what it is: %.200s", info)
+	return "", ""
 }
 
 // NewUnready is New without the wait.

@@ -1,0 +1,158 @@
+package faults_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+)
+
+// account is of the evaluations that were asked for while a fault lasted: what each was told, and what the server
+// charged for all.
+type account struct {
+	mu      sync.Mutex
+	heard   map[string]int64 // by class
+	charged int64
+}
+
+// ask evaluates and enters what was heard. It may be called from several goroutines.
+func (s *scene) ask(q question) string {
+	said := rig.Say(s.Evaluate(q.policy, q.subject, q.cost))
+	s.enter(said)
+	return said
+}
+
+func (s *scene) enter(said string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard[class(said)]++
+}
+
+// class is an outcome without its numbers.
+func class(said string) string {
+	if word, _, _ := strings.Cut(said, " "); word == "allowed" || word == "denied" {
+		return word
+	}
+	return said
+}
+
+// demand asks, and fails unless want was heard.
+func (s *scene) demand(q question, want string) {
+	s.t.Helper()
+	if got := s.ask(q); got != want {
+		s.t.Errorf("%s, cost %d: got %s, want %s", q.policy, q.cost, got, want)
+	}
+}
+
+// alone asks once under each policy, of a new subject, and answers what was asked.
+func (s *scene) alone(want string) []question {
+	s.t.Helper()
+	var asked []question
+	for _, p := range s.Config.Policies {
+		q := questionOf(p.ID())
+		s.demand(q, want)
+		asked = append(asked, q)
+	}
+	return asked
+}
+
+// count is how many were told a class.
+func (s *scene) count(class string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard[class]
+}
+
+// expectHeard fails if anything else than these classes was heard.
+func (s *scene) expectHeard(classes ...string) {
+	s.t.Helper()
+	for heard, n := range s.heard {
+		if !slices.Contains(classes, heard) {
+			s.t.Errorf("%d heard %s, want %s alone", n, heard, strings.Join(classes, " or "))
+		}
+	}
+}
+
+// expectCharged demands what the server charged for questions of the account and enters it. Each subject is asked
+// about once.
+func (s *scene) expectCharged(q question, want int64) {
+	s.t.Helper()
+	got := s.Charged(q.policy, q.subject)
+	s.charged += got
+	if got != want {
+		s.t.Errorf("%s, cost %d: the server charged %d, want %d", q.policy, q.cost, got, want)
+	}
+}
+
+// expectChargedWithin is expectCharged where a range is all that is promised.
+func (s *scene) expectChargedWithin(q question, least, most int64) int64 {
+	s.t.Helper()
+	return s.expectChargedFrom(q, 0, least, most)
+}
+
+// expectChargedFrom is expectChargedWithin for a subject that had been charged before the fault.
+func (s *scene) expectChargedFrom(q question, before, least, most int64) int64 {
+	s.t.Helper()
+	got := s.Charged(q.policy, q.subject) - before
+	s.charged += got
+	if got < least || got > most {
+		s.t.Errorf("%s: the server charged %d, want %d to %d", q.policy, got, least, most)
+	}
+	return got
+}
+
+// expectChargedSince is expectCharged for a subject that had been charged before the fault.
+func (s *scene) expectChargedSince(q question, before, want int64) {
+	s.t.Helper()
+	s.expectChargedFrom(q, before, want, want)
+}
+
+// expectHonest fails if what the server charged for a question contradicts what was said of it: an allowance is charged
+// once, what is in doubt or not understood at most once, and nothing else is.
+func (s *scene) expectHonest(q question, said string) {
+	s.t.Helper()
+	var least, most int64
+	switch word, _, _ := strings.Cut(said, " "); word {
+	case "allowed":
+		least, most = q.cost, q.cost
+	case "indeterminate", "incompatible":
+		most = q.cost
+	}
+	s.expectChargedWithin(q, least, most)
+}
+
+// record keeps the row.
+func (s *scene) record(name, followed string, args ...any) {
+	s.t.Helper()
+	calls, heard := int64(0), []string{}
+	for _, class := range slices.Sorted(maps.Keys(s.heard)) {
+		calls += s.heard[class]
+		heard = append(heard, class)
+	}
+	if len(heard) > 1 {
+		for i, class := range heard {
+			heard[i] = fmt.Sprintf("%s %d", class, s.heard[class])
+		}
+	}
+	evidence.RecordFault(s.t, evidence.Fault{
+		Name: name, Calls: calls, Heard: strings.Join(heard, ", "), Charged: s.charged,
+		Followed: fmt.Sprintf(followed, args...),
+	})
+}
+
+// round is a time as the page shows it.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond)
+	case d < 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	default:
+		return d.Round(time.Millisecond)
+	}
+}

@@ -1,0 +1,139 @@
+package faults_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
+)
+
+// A server whose own clock steps, by a preload. A binary alone can be started with one, so a server from an image has no
+// such rows, which its page tells; states from another time are for all. The environment of the server is the
+// process's, so this test runs beside no other.
+func TestStep_ofTheServersOwnClock(t *testing.T) {
+	source, err := server.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []struct {
+		sentence string
+		step     func(t *testing.T, s *scene, c *clock)
+	}{
+		{"an hour forth and back", anHourForthAndBack},
+		{"back within what policies allow", backWithinWhatPoliciesAllow},
+	}
+	if source.Binary == "" {
+		rows = nil
+	}
+	evidence.Record(t, "steps of the server's own clock, which a binary alone can make", "%d", len(rows))
+	for _, row := range rows {
+		t.Run(row.sentence, func(t *testing.T) {
+			c := preload(t, source.Binary)
+			row.step(t, stage(t, nil), c)
+		})
+	}
+}
+
+// Who spent in an hour that the clock then takes back is refused until it is safe, to the millisecond, while others are
+// served; once the hour has come he goes on from what he had spent.
+func anHourForthAndBack(t *testing.T, s *scene, c *clock) {
+	spent := s.admit(1)
+	c.set(t, time.Hour)
+	safe := map[question]int64{}
+	for _, q := range spent {
+		s.demand(q, rig.Allowed(rig.Limit-2))
+		safe[q] = s.observed(q) - clamped.Milliseconds()
+	}
+	c.set(t, 0)
+	for _, q := range spent {
+		s.expectUnsafe(q, safe[q])
+	}
+	s.recovers()
+	c.set(t, time.Hour-clamped/2)
+	for _, q := range spent {
+		seen := s.observed(q)
+		s.demand(q, rig.Allowed(rig.Limit-3))
+		if s.observed(q) != seen {
+			t.Errorf("%s: the state has seen %d, want %d still", q.policy, s.observed(q), seen)
+		}
+	}
+	c.set(t, time.Hour)
+	for _, q := range spent {
+		seen := s.observed(q)
+		s.demand(q, rig.Allowed(rig.Limit-4))
+		if s.observed(q) <= seen {
+			t.Errorf("%s: the state has seen %d, want more than %d", q.policy, s.observed(q), seen)
+		}
+		s.expectChargedSince(q, 1, 3)
+	}
+	s.recovers()
+	s.record("the server's own clock steps an hour forth and back", "refused to the millisecond, others served; went on once the hour had come")
+}
+
+func backWithinWhatPoliciesAllow(t *testing.T, s *scene, c *clock) {
+	spent := s.admit(1)
+	c.set(t, -clamped/2)
+	for _, q := range spent {
+		seen := s.observed(q)
+		s.demand(q, rig.Allowed(rig.Limit-2))
+		if s.observed(q) != seen {
+			t.Errorf("%s: the state has seen %d, want %d still", q.policy, s.observed(q), seen)
+		}
+		s.expectChargedSince(q, 1, 1)
+	}
+	c.set(t, 0)
+	s.goesOn(spent...)
+	s.recovers()
+	s.record("the server's own clock steps back by 1 s of the 2 s allowed", "counted on from the time that was seen")
+}
+
+// clock is what the server's clock is beside the machine's.
+type clock struct {
+	offset *os.File
+	base   time.Duration
+}
+
+// preload has the servers that this test starts run with a clock of their own: half a year from here at the least, and
+// far from the end of any window.
+func preload(t *testing.T, program string) *clock {
+	t.Helper()
+	start := time.Date(2027, time.June, 1, 0, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	library, offset, wrapper := filepath.Join(dir, "clock.so"), filepath.Join(dir, "offset"), filepath.Join(dir, "redis-server")
+	if printed, err := exec.Command("../../../scripts/redis-clock/build.sh", library).CombinedOutput(); err != nil {
+		t.Fatalf("build the preload that moves a server's clock: %v\n%s", err, printed)
+	}
+	program, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	c := &clock{offset: file, base: time.Until(start)}
+	c.set(t, 0)
+	script := fmt.Sprintf("#!/bin/sh\nEDGELIMIT_CLOCK_FILE='%s' LD_PRELOAD='%s' exec '%s' \"$@\"\n", offset, library, program)
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(server.BinaryVariable, wrapper)
+	return c
+}
+
+// set moves the clock to so far from where it began, in place: a server that runs has mapped the file.
+func (c *clock) set(t *testing.T, from time.Duration) {
+	t.Helper()
+	micros := binary.NativeEndian.AppendUint64(nil, uint64((c.base + from).Microseconds()))
+	if _, err := c.offset.WriteAt(micros, 0); err != nil {
+		t.Fatal(err)
+	}
+}
