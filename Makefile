@@ -19,7 +19,7 @@ PART ?= -1
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test e2e walk cluster service-lane matrix partition containers lint fuzz mutate bench profile drill release-check tidy ci
+.PHONY: help run build test e2e walk cluster service-lane matrix partition containers soak lint fuzz mutate bench profile drill release-check tidy ci
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9\/<>-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,12 @@ matrix: ## the service lane on Redis 7.0, Redis 8 and Valkey 8, unpacked beside 
 partition: ## a replica, and a cluster of six, in containers cut in two for 8 s: writes docs/evidence/partition.md
 	@scripts/service-lane -suites partition -command "make partition"
 
+SOAK ?= 10m
+
+soak: ## two gateways under a mixed load and one fault after the other, for SOAK (10m): writes docs/evidence/soak.md
+	@server=$$(scripts/redis-server) && cd app-bootstrap && EDGELIMIT_REDIS_SERVER=$$server EDGELIMIT_SOAK_REPORT=$(CURDIR)/docs/evidence/soak.md \
+		go test -tags soak -count=1 -timeout 0 -v -run '^TestSoak$$' ./e2e -for $(SOAK)
+
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck, tidy modules, who may import whom, and the tests that a page names
 	@scripts/lint $(STATICCHECK) $(ALL)
 
@@ -94,4 +100,5 @@ containers: ## the service lane and the partitions in containers, where an engin
 ci: lint test walk cluster matrix containers ## what .ci/run runs, with a quarter of the mutants, a short fuzz, soak and drill
 	@$(MAKE) mutate PART="$$(git rev-list --count HEAD)"
 	@scripts/fuzz 30000 $(MODULES) $(TOOLS)
+	@$(MAKE) soak SOAK=40s
 	@scripts/outage-drill.sh -short
