@@ -136,9 +136,9 @@ func TestLocal_aContextThatHasEndedCountsNothing(t *testing.T) {
 	}
 }
 
-// TestLocal_theDefaultClockDoesNotStep runs on the time package's own clock, whose
-// instants all tests of this kind control.
-func TestLocal_theDefaultClockDoesNotStep(t *testing.T) {
+// Without a clock the limiter runs on the time package's, which a test of this kind
+// moves.
+func TestLocal_theDefaultClockRunsWithTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := limiter.NewLocalLimiter(limiter.LocalConfig{Window: time.Second})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,14 +218,18 @@ func TestRateLimit_aSlowHandlerHoldsNobodyUp(t *testing.T) {
 	m := inbound(t, nil)
 	m.Limiter, m.DualLayerLimiter = single, single.Dual()
 	begun, end := make(chan struct{}), make(chan struct{})
-	var first sync.Once
+	var busy atomic.Bool
 	h := m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		first.Do(func() { close(begun); <-end })
+		if busy.CompareAndSwap(false, true) {
+			close(begun)
+			<-end
+		}
 	}))
 	var stream sync.WaitGroup
 	stream.Go(func() { do(h, from(ann)) })
 	<-begun
 	for range 3 {
+		do(h, from(ann)) // would never return if the stream held a lock
 		if v, err := single.AllowContext(t.Context(), "rl:{acme}", 10); !v.Allowed || err != nil {
 			t.Errorf("got %+v, %v", v, err)
 		}

@@ -90,13 +90,19 @@ func TestProviders_withADenialCacheDecideAlike(t *testing.T) {
 	for _, p := range plain.config.Policies {
 		one, other := subject(), subject()
 		for n, row := range []struct {
-			cost int64
-			want string
+			cost  int64
+			want  string
+			again bool // it was denied before, and needs no Redis
 		}{
-			{1, allowed(4)}, {1, allowed(3)}, {4, "denied 3"}, {4, "denied 3"}, {3, allowed(0)}, {1, "denied 0"}, {1, "denied 0"},
+			{1, allowed(4), false}, {1, allowed(3), false}, {4, "denied 3", false}, {4, "denied 3", true},
+			{3, allowed(0), false}, {1, "denied 0", false}, {1, "denied 0", true},
 		} {
 			plain.expect(p.ID(), one, row.cost, row.want)
+			asked := keeping.link.Forwarded("EVALSHA")
 			keeping.expect(p.ID(), other, row.cost, row.want)
+			if again := keeping.link.Forwarded("EVALSHA") == asked; again != row.again {
+				t.Errorf("answered without Redis: %v, want %v", again, row.again)
+			}
 			if t.Failed() {
 				t.Fatalf("%s, call %d", p.ID(), n)
 			}
