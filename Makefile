@@ -13,7 +13,7 @@ STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
 # ("context deadline exceeded").
 FUZZRUNS ?= 500000
 
-# Which quarter of the mutants, modulo four; -1 is all of them.
+# Which eighth of the mutants, modulo eight; -1 is all of them.
 PART ?= -1
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -94,10 +94,10 @@ release-check: ## the drill's report is of this code and states the accepted ris
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
 
-containers: ## the service lane and the partitions in containers, where an engine answers
-	@if docker info >/dev/null 2>&1; then scripts/service-lane && $(MAKE) partition; else echo "no container engine answers: make matrix runs the same lane on binaries"; fi
+containers: ## the service lane over RESP2 and the partitions in containers, where an engine answers
+	@if docker info >/dev/null 2>&1; then scripts/service-lane -suites promises,faults,history && $(MAKE) partition; else echo "no container engine answers: make matrix runs the same lane on binaries"; fi
 
-ci: lint test walk cluster matrix containers ## what .ci/run runs, with a quarter of the mutants, a short fuzz, soak and drill
+ci: lint test walk cluster matrix containers ## what .ci/run runs, with an eighth of the mutants, a short fuzz, soak and drill
 	@$(MAKE) mutate PART="$$(git rev-list --count HEAD)"
 	@scripts/fuzz 30000 $(MODULES) $(TOOLS)
 	@$(MAKE) soak SOAK=40s

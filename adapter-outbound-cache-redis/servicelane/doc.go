@@ -14,5 +14,6 @@
 //
 // The suite partition is no part of every suite: it cuts networks of containers in two, and needs an image.
 //
-// Over RESP3 the histories are left out: promises and faults show what the protocol could change.
+// Over RESP3 the histories and the millions of refills are left out: promises and faults show what the protocol could
+// change.
 package main
