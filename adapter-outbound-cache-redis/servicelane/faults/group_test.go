@@ -27,6 +27,7 @@ type group struct {
 	scene     *scene
 	questions []question
 	answers   []string
+	before    int64 // programs sent, the group's not among them
 	callers   sync.WaitGroup
 	occupiers sync.WaitGroup
 }
@@ -42,6 +43,7 @@ func (s *scene) gather(questions ...question) *group {
 		return stats.Dialing == 0 && stats.InFlight == 0 && stats.Open > 0
 	})
 	open, sent := connection.Stats().Open, s.Link.Forwarded("EVALSHA")
+	g.before = s.programs() + int64(open)
 	s.server.Pause(s.t)
 	for i := range open {
 		g.occupiers.Go(func() { s.Evaluate(s.Config.Policies[0].ID(), rig.Subject(), 1) })
@@ -55,14 +57,27 @@ func (s *scene) gather(questions ...question) *group {
 	return g
 }
 
-// send lets the server go on, and with it the group, and waits for all. It answers in how many commands the group went.
-func (g *group) send() (commands int64) {
+// send lets the server go on, and with it the group, and waits for all.
+func (g *group) send() {
 	g.scene.t.Helper()
-	before := g.scene.Link.Forwarded("EVALSHA")
 	g.scene.server.Resume(g.scene.t)
 	g.callers.Wait()
 	g.occupiers.Wait()
-	return g.scene.Link.Forwarded("EVALSHA") - before
+}
+
+// commands is in how many the group went. The provider must be settled, or have been refused a look since before.
+func (g *group) commands() int64 { return g.scene.programs() - g.before }
+
+// programs is how many the server was sent by callers. A look that passes, which the provider begins by itself when the
+// server has stood still, sends four by EVALSHA as well, and then asks twice for INFO.
+func (s *scene) programs() int64 {
+	return s.Link.Forwarded("EVALSHA") - 4*s.Link.Forwarded("INFO")/2
+}
+
+// settles waits for the end of a look that may be under way.
+func (s *scene) settles() {
+	s.t.Helper()
+	s.Eventually("be settled", func() bool { return s.Provider.Connection().Health().Ready })
 }
 
 // demand fails unless every caller heard want.

@@ -126,8 +126,9 @@ func TestLoad_scriptsAreFlushedAllTheTime(t *testing.T) {
 	s.record("SCRIPT FLUSH under load", "%d flushes, %d sources sent again; no call failed", flushes, s.server.Calls(t, "eval"))
 }
 
-// Connections that the server kills cost at most a call a caller each time, which is charged at most once: many more are
-// idle, and nobody is sent on one that has ended.
+// Connections that the server kills cost a caller at most two calls each time, each of which is charged at most once: the
+// one that was on its way, and one that was sent before the news of the end arrived. Many more connections are idle, and
+// nobody is sent on one that is known to have ended.
 func TestLoad_connectionsAreKilledAllTheTime(t *testing.T) {
 	t.Parallel()
 	const times = 20
@@ -146,11 +147,11 @@ func TestLoad_connectionsAreKilledAllTheTime(t *testing.T) {
 	if doubtful == 0 {
 		t.Errorf("%d connections were killed, and no call was on one", killed)
 	}
-	if failed > times*loadCallers {
-		t.Errorf("%d calls of %d callers failed by %d kills, want %d at most", failed, loadCallers, times, times*loadCallers)
+	if most := int64(2 * times * loadCallers); failed > most {
+		t.Errorf("%d calls of %d callers failed by %d kills, want %d at most", failed, loadCallers, times, most)
 	}
 	s.recovers()
-	s.record("CLIENT KILL TYPE normal under load", "%d connections were killed in %d kills; served on after each", killed, times)
+	s.record("CLIENT KILL TYPE normal under load", "%d connections were killed in %d kills, which cost %d calls; served on after each", killed, times, failed)
 }
 
 // A server that loses its data under load gives each subject its limit once more, exactly: one lost history is one more

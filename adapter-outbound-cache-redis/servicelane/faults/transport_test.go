@@ -57,10 +57,13 @@ func TestTransport_whatBreaksIsNeverChargedTwiceNorCalledCertain(t *testing.T) {
 				met = append(met, q)
 			}
 			for _, p := range s.Config.Policies {
+				s.settles()
 				g := s.gather(batchOf(p.ID())...)
 				s.Link.Fault("EVALSHA", 1, row.fault)
 				// What the server saw it ran, for all eight at once.
-				if commands := g.send(); commands != row.charged {
+				g.send()
+				s.settles()
+				if commands := g.commands(); commands != row.charged {
 					t.Errorf("%s: the server saw %d commands of %d callers, want %d", p.ID(), commands, batchSize, row.charged)
 				}
 				g.demand(row.heard)
