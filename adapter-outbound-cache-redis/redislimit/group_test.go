@@ -249,8 +249,13 @@ func TestGroup_withGarbageInItsRepliesIsReadUpToThere(t *testing.T) {
 					}
 				}
 			}
-			for _, q := range questions {
-				r.expectCharged(q.policy, q.subject, 1)
+			for i, q := range questions {
+				got := r.charged(q.policy, q.subject)
+				// What is not read on may be run after its caller was told, or never.
+				notYet := got == 0 && g.answers[i].said == "indeterminate"
+				if got != 1 && !notYet {
+					t.Errorf("caller %d: charged %d, want 1", i, got)
+				}
 			}
 			r.expect("token-bucket-0", subject(), 1, allowed(policyLimit-1))
 		})
