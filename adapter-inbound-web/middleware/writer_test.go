@@ -30,22 +30,29 @@ type flushHijackable struct{ hijackable }
 
 func (flushHijackable) Flush() {}
 
+type flushPushable struct{ *plain }
+
+func (flushPushable) Flush()                               {}
+func (flushPushable) Push(string, *http.PushOptions) error { return nil }
+
 func TestWriter_claimsOnlyWhatLiesBelow(t *testing.T) {
 	for _, row := range []struct {
-		below            http.ResponseWriter
-		flushes, hijacks bool
+		below                    http.ResponseWriter
+		flushes, hijacks, pushes bool
 	}{
-		{&plain{header: http.Header{}}, false, false},
-		{hijackable{&plain{header: http.Header{}}}, false, true},
-		{flushHijackable{hijackable{&plain{header: http.Header{}}}}, true, true},
-		{httptest.NewRecorder(), true, false},
+		{&plain{header: http.Header{}}, false, false, false},
+		{hijackable{&plain{header: http.Header{}}}, false, true, false},
+		{flushHijackable{hijackable{&plain{header: http.Header{}}}}, true, true, false},
+		{flushPushable{&plain{header: http.Header{}}}, true, false, true},
+		{httptest.NewRecorder(), true, false, false},
 	} {
 		guarded(t, edgetest.Always(edgetest.Allowed(10, 9)), func(w http.ResponseWriter, _ *http.Request) {
 			_, flushes := w.(http.Flusher)
 			_, hijacks := w.(http.Hijacker)
+			_, pushes := w.(http.Pusher)
 			_, reads := w.(io.ReaderFrom)
-			if flushes != row.flushes || hijacks != row.hijacks || reads {
-				t.Errorf("over %T: flushes %v, hijacks %v, reads %v", row.below, flushes, hijacks, reads)
+			if flushes != row.flushes || hijacks != row.hijacks || pushes != row.pushes || reads {
+				t.Errorf("over %T: flushes %v, hijacks %v, pushes %v, reads %v", row.below, flushes, hijacks, pushes, reads)
 			}
 			if u, unwraps := w.(interface{ Unwrap() http.ResponseWriter }); !unwraps || u.Unwrap() != row.below {
 				t.Errorf("over %T: does not unwrap to it", row.below)

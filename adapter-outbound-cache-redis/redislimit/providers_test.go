@@ -62,15 +62,18 @@ func TestProviders_ofAChangedLimit(t *testing.T) {
 	ten, twenty, five, anew := of(1, 10), of(1, 20), of(1, 5), of(2, 5)
 	for _, p := range ten.config.Policies {
 		who, id := subject(), p.ID()
-		bucket := p.Algorithm().Name() == ratelimit.NameTokenBucket
-		ten.expect(id, who, map[bool]int64{true: 3, false: 8}[bucket], allowed(map[bool]int64{true: 7, false: 2}[bucket]))
+		// A bucket keeps what is left, the others what was used.
+		cost, leftOfTwenty := int64(8), int64(11)
+		if p.Algorithm().Name() == ratelimit.NameTokenBucket {
+			cost, leftOfTwenty = 3, 6
+		}
+		ten.expect(id, who, cost, allowed(10-cost))
 		before := fmt.Sprint(server.Do(t, "HGETALL", ten.stateKey(id, who)))
 		five.expect(id, who, 1, "incompatible STATE")
 		if after := fmt.Sprint(server.Do(t, "HGETALL", ten.stateKey(id, who))); after != before {
 			t.Errorf("%s: the state became %s, was %s", id, after, before)
 		}
-		// A bucket keeps what is left, the others what was used.
-		twenty.expect(id, who, 1, allowed(map[bool]int64{true: 6, false: 11}[bucket]))
+		twenty.expect(id, who, 1, allowed(leftOfTwenty))
 		anew.expect(id, who, 5, allowed(0))
 		anew.expect(id, who, 1, "denied 0")
 	}

@@ -87,23 +87,20 @@ func TestChecker_findsTheFaultOfASeededProgram(t *testing.T) {
 	found := 0
 	for n, seed := range seeds {
 		t.Run(seed.program.Name+"/"+seed.sentence, func(t *testing.T) {
-			first := compare(t, s)
-			o := ordersFor(t, seededLoad, 80, seed.limiter)
+			o, m := ordersFor(t, seededLoad, 80, seed.limiter), edgeModel
 			if seed.limiter == slidingLog {
 				o = dated(ordersFor(t, seededLoad, 240, slidingLog))
+				first := compare(t, s)
+				m = func() porcupine.Model { return datedLogModel(first.and(compare(t, s))) }
 			}
 			o.Seed, o.Prefix = n, fmt.Sprintf("seed-%d", n)
 			made := run(t, o, everyProcessAt(s.Addr())...)
-			m := edgeModel()
-			if seed.limiter == slidingLog {
-				m = datedLogModel(first.and(compare(t, s)))
-			}
 			if seed.sentence == faultless {
-				expectLinearizable(t, m, made)
+				expectLinearizable(t, m(), made)
 				expectAnswers(t, made, seed.limiter)
 				return
 			}
-			expectNotLinearizable(t, m, made)
+			expectNotLinearizable(t, m(), made)
 			found++
 		})
 	}

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,4 +111,39 @@ func TestNew_aClientThatHasGoneIsNobodysFailure(t *testing.T) {
 	if said.Len() > 0 {
 		t.Errorf("got %q, want nothing in the log", said)
 	}
+}
+
+// Bodies of all sizes flow through the gateway at once, and each client gets its own.
+func TestNew_bodiesAtOnceAreNotMixed(t *testing.T) {
+	const clients, requests, largest = 16, 24, 200 << 10
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		for half := range slices.Chunk(body, len(body)/2+1) { // two writes, and a buffer is used for each
+			_, _ = w.Write(half)
+		}
+	}))
+	defer upstream.Close()
+	h, _ := proxy(t, upstream.URL)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() {
+			for n := range requests {
+				size := 1 + (c*requests+n)*(largest-1)/(clients*requests-1)
+				sent := bytes.Repeat([]byte{byte('a' + c)}, size)
+				res, err := http.Post(server.URL, "text/plain", bytes.NewReader(sent))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := io.ReadAll(res.Body)
+				_ = res.Body.Close()
+				if err != nil || !bytes.Equal(got, sent) {
+					t.Errorf("client %d: %d bytes came back of %d, not all its own: %v", c, len(got), size, err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
