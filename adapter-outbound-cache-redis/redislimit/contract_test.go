@@ -43,6 +43,7 @@ func TestContract_onARealServer(t *testing.T) {
 
 // On miniredis the clock stands still until the suite moves it.
 func TestContract_onMiniredisByAClockThatIsMoved(t *testing.T) {
+	t.Parallel()
 	server := miniredis.RunT(t)
 	now := time.UnixMilli(1_700_000_000_123)
 	server.SetTime(now)

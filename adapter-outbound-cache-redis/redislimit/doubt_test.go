@@ -15,6 +15,7 @@ import (
 // TestDoubt_aRightTakenAwayIsNoticedAndBarsCalls takes each right while the client
 // serves: health names it, calls go out no more, and given back it serves again.
 func TestDoubt_aRightTakenAwayIsNoticedAndBarsCalls(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	for _, right := range []string{"evalsha", "time", "type", "hgetall", "hset", "pexpire"} {
 		t.Run(right, func(t *testing.T) {
@@ -49,6 +50,7 @@ func TestDoubt_aRightTakenAwayIsNoticedAndBarsCalls(t *testing.T) {
 // TestDoubt_aRotatedPasswordLeavesOpenConnectionsServing changes the password under
 // a client that needs more connections than it has.
 func TestDoubt_aRotatedPasswordLeavesOpenConnectionsServing(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	server.Do(t, append([]string{"ACL", "SETUSER", "app", "on", ">secret"}, rights...)...)
 	r := newRig(t, server, asUser, func(c *redislimit.Config) {

@@ -10,6 +10,7 @@ import (
 
 // However many calls are lost together, they are one failure, and it counts.
 func TestBreaker_aLostGroupIsOneFailure(t *testing.T) {
+	t.Parallel()
 	r := groupRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.CommandTimeout, c.Redis.BreakerFailures, c.Redis.BreakerProbeEvery = groupTimeout/2, 2, time.Hour
 	})
@@ -33,6 +34,7 @@ func TestBreaker_aLostGroupIsOneFailure(t *testing.T) {
 
 // Who has left tells the breaker nothing, so the first who stayed does.
 func TestBreaker_aLostGroupCountsThoughItsFirstCallerLeft(t *testing.T) {
+	t.Parallel()
 	r := groupRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.CommandTimeout, c.Redis.BreakerFailures, c.Redis.BreakerProbeEvery = groupTimeout/2, 1, time.Hour
 	})
@@ -57,6 +59,7 @@ func TestBreaker_aLostGroupCountsThoughItsFirstCallerLeft(t *testing.T) {
 // Of a group that breaks, what the server did not know is sent anew, and nothing else:
 // who was answered keeps his answer, and who was not is in doubt.
 func TestGroup_thatBreaksSendsAnewWhatTheServerDidNotKnow(t *testing.T) {
+	t.Parallel()
 	const answered = 4 // callers before the fault
 	server := redistest.Start(t)
 	for sentence, fault := range map[string]redistest.Fault{

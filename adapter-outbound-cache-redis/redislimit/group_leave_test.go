@@ -55,6 +55,7 @@ func TestGroup_whoLeavesTheLineIsNotSent(t *testing.T) {
 // Who leaves after his command was sent is gone at once, with the doubt that he has of
 // it; the others of his batch and his group are answered as if he had stayed.
 func TestGroup_whoLeavesWhatWasSentIsInDoubtAlone(t *testing.T) {
+	t.Parallel()
 	r := groupRig(t, redistest.Start(t))
 	batched, leaveBatch := leaver("token-bucket-0")
 	single, leaveSingle := leaver("sliding-window-counter-0")

@@ -165,11 +165,11 @@ var breaks = []struct {
 // What was answered before a connection broke is certain, the rest is not, and nothing
 // is charged twice: command by command, and member by member where they share one.
 func TestGroup_thatBreaksIsCertainUpToThere(t *testing.T) {
-	server := redistest.Start(t)
 	for _, row := range breaks {
 		for _, whole := range []int{0, 2, 8} {
 			t.Run(fmt.Sprintf("after %d replies %s", whole, row.sentence), func(t *testing.T) {
-				r := groupRig(t, server, func(c *redislimit.Config) { c.Redis.CommandTimeout = groupTimeout / 2 })
+				t.Parallel()
+				r := groupRig(t, redistest.Start(t), func(c *redislimit.Config) { c.Redis.CommandTimeout = groupTimeout / 2 })
 				var questions []question
 				for _, p := range r.config.Policies {
 					questions = append(questions, questionOf(p.ID()), questionOf(p.ID()), questionOf(p.ID()))

@@ -16,6 +16,7 @@ import (
 
 // A call that has waited long gets another connection as long as there is room.
 func TestPool_growsToItsBoundForThoseWhoWaitLong(t *testing.T) {
+	t.Parallel()
 	const callers = 40
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.MaxInFlight, c.Redis.CommandTimeout, c.Redis.AdmissionWait = callers, 8*time.Second, 2*time.Second
@@ -30,6 +31,7 @@ func TestPool_growsToItsBoundForThoseWhoWaitLong(t *testing.T) {
 // A connection that was idle for longer than a command may take serves on, whether its
 // last caller waited or left.
 func TestPool_anIdleConnectionServesOn(t *testing.T) {
+	t.Parallel()
 	const idle = 1500 * time.Millisecond
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.CommandTimeout, c.Redis.MaxInFlight = time.Second, 1
@@ -61,6 +63,7 @@ func (r *rig) servedBy() string {
 
 // Connections that stand still keep in line nobody who comes after.
 func TestPool_aStalledConnectionHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
 	const callers, slow = 30, 4 * time.Second
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.MaxInFlight, c.Redis.CommandTimeout, c.Redis.AdmissionWait = callers+2, 8*time.Second, 2*time.Second

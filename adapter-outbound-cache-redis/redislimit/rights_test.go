@@ -42,6 +42,7 @@ func TestRights_allOfThemServe(t *testing.T) {
 }
 
 func TestRights_eachThatIsMissingIsNamedAndNothingIsSent(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	for i, missing := range rights {
 		t.Run(missing, func(t *testing.T) {

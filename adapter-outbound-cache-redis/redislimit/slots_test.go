@@ -22,6 +22,7 @@ func startSlots(t *testing.T) *redistest.Server {
 }
 
 func TestSlots_aClusterOfOneBehindAPlainAddressServes(t *testing.T) {
+	t.Parallel()
 	server := startSlots(t)
 	r := newUnreadyRig(t, server, func(c *redislimit.Config) {
 		c.Redis.AdmissionWait, c.Redis.CommandTimeout = groupTimeout, groupTimeout
@@ -40,6 +41,7 @@ func TestSlots_aClusterOfOneBehindAPlainAddressServes(t *testing.T) {
 // Batches are tried once, and refused for their keys of several slots. Their members
 // then go one by one, as all who come later, and each is charged once.
 func TestSlots_batchesAreTriedOnceAndEachIsChargedOnce(t *testing.T) {
+	t.Parallel()
 	r := groupRig(t, startSlots(t))
 	policies := []string{"token-bucket-0", "fixed-window-0", "sliding-window-counter-0"}
 	for _, p := range policies {
