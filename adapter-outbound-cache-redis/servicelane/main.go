@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	page := report.Page{Source: source.String(), Command: *command, Began: time.Now()}
 	for _, p := range plan(source, *suites) {
-		ran, err := p.run(ctx, out)
+		ran, err := p.run(ctx, source, out)
 		if err != nil {
 			return err
 		}
@@ -85,8 +85,11 @@ func plan(source server.Source, only string) []pass {
 }
 
 // run runs the suites one after the other, so that none disturbs the figures of another.
-func (p pass) run(ctx context.Context, out io.Writer) ([]report.Suite, error) {
+func (p pass) run(ctx context.Context, source server.Source, out io.Writer) ([]report.Suite, error) {
 	args := []string{"test", "-json", "-count=1", "-p=1", "-timeout=5m"}
+	if source.Image != "" {
+		args = append(args, "-parallel=4") // a row waits for its container for most of its time
+	}
 	if p.protocol == 3 {
 		args = append(args, "-skip=^TestRefill") // millions of steps that no protocol changes
 	}
