@@ -38,6 +38,7 @@ type pass struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("servicelane", flag.ContinueOnError)
 	suites := flags.String("suites", "", "only these, with commas between; no page is written but by "+partition+" alone")
+	brief := flags.Bool("brief", false, "over RESP3 the promises alone; no page is written")
 	command := flags.String("command", "make service-lane", "what the page says it is written by")
 	folder := flags.String("evidence", "../../docs/evidence", "where the page is written")
 	if err := flags.Parse(args); err != nil {
@@ -48,7 +49,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	page := report.Page{Source: source.String(), Command: *command, Began: time.Now()}
-	for _, p := range plan(source, *suites) {
+	for _, p := range plan(source, *suites, *brief) {
 		ran, err := p.run(ctx, source, out)
 		if err != nil {
 			return err
@@ -58,10 +59,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := page.Verdict(); err != nil {
 		return err
 	}
-	switch *suites {
-	case "":
+	switch {
+	case *brief:
+		return nil
+	case *suites == "":
 		return publish(page, func(server string) string { return "service-lane-" + fileName(server) + kindOf(source) }, *folder, out)
-	case partition:
+	case *suites == partition:
 		page.Title = "Partitions"
 		return publish(page, func(string) string { return partition }, *folder, out)
 	default:
@@ -73,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 const partition = "partition"
 
 // plan is what runs on a source: a server that runs already is asked and not harmed.
-func plan(source server.Source, only string) []pass {
+func plan(source server.Source, only string, brief bool) []pass {
 	all := []string{"promises", "faults", "history"}
 	if source.Addr != "" {
 		all = all[:1]
@@ -81,7 +84,11 @@ func plan(source server.Source, only string) []pass {
 	if only != "" {
 		return []pass{{2, strings.Split(only, ",")}}
 	}
-	return []pass{{2, all}, {3, all[:min(2, len(all))]}}
+	again := all[:min(2, len(all))]
+	if brief {
+		again = all[:1]
+	}
+	return []pass{{2, all}, {3, again}}
 }
 
 // run runs the suites one after the other, so that none disturbs the figures of another.

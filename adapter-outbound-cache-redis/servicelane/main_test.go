@@ -10,19 +10,22 @@ import (
 func TestPlan_aServerThatRunsIsAskedAndNotHarmed(t *testing.T) {
 	whole := []pass{{2, []string{"promises", "faults", "history"}}, {3, []string{"promises", "faults"}}}
 	asked := []pass{{2, []string{"promises"}}, {3, []string{"promises"}}}
+	brief := []pass{whole[0], asked[1]}
 	for _, row := range []struct {
 		source server.Source
 		only   string
+		brief  bool
 		want   []pass
 	}{
-		{server.Source{Binary: "redis-server"}, "", whole},
-		{server.Source{Image: "redis:7.4"}, "", whole},
-		{server.Source{Addr: "127.0.0.1:6379"}, "", asked},
-		{server.Source{Image: "redis:7.4"}, "partition", []pass{{2, []string{"partition"}}}},
-		{server.Source{Binary: "redis-server"}, "faults,history", []pass{{2, []string{"faults", "history"}}}},
+		{server.Source{Binary: "redis-server"}, "", false, whole},
+		{server.Source{Binary: "redis-server"}, "", true, brief},
+		{server.Source{Image: "redis:7.4"}, "", false, whole},
+		{server.Source{Addr: "127.0.0.1:6379"}, "", false, asked},
+		{server.Source{Image: "redis:7.4"}, "partition", false, []pass{{2, []string{"partition"}}}},
+		{server.Source{Binary: "redis-server"}, "faults,history", false, []pass{{2, []string{"faults", "history"}}}},
 	} {
-		if got := plan(row.source, row.only); !reflect.DeepEqual(got, row.want) {
-			t.Errorf("%v, only %q: got %v, want %v", row.source, row.only, got, row.want)
+		if got := plan(row.source, row.only, row.brief); !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%v, only %q, brief %t: got %v, want %v", row.source, row.only, row.brief, got, row.want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func run(ctx context.Context) error {
 	listed := flag.String("list", "../mutants.txt", "the list of mutants")
 	root := flag.String("root", "../..", "the repository")
 	only := flag.String("only", "", "run only the mutants whose sentence contains this")
-	part := flag.Int("part", -1, "run only every eighth mutant, from the one of this number modulo eight")
+	part := flag.Int("part", -1, "run only every sixteenth mutant, from the one of this number modulo sixteen, and take for granted that the code as it is passes")
 	workers := flag.Int("workers", 2, "how many are tested at once")
 	flag.Parse()
 
@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 	}
 	var chosen []mutant
 	for i, m := range mutants {
-		if strings.Contains(m.sentence, *only) && (*part < 0 || i%8 == *part%8) {
+		if strings.Contains(m.sentence, *only) && (*part < 0 || i%16 == *part%16) {
 			chosen = append(chosen, m)
 		}
 	}
@@ -52,7 +52,10 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	jobs := append(baselines(chosen), chosen...)
+	jobs := chosen
+	if *part < 0 {
+		jobs = append(baselines(chosen), chosen...)
+	}
 	results := make([]result, len(jobs))
 	next := make(chan int)
 	var all sync.WaitGroup
