@@ -127,6 +127,7 @@ func (c *couple) beforeTheCut() *ledger {
 		made.Question += len(c.shared)
 		spent.enter(caller.Account{Calls: []caller.Call{made}})
 	}
+	spent.demandSpent(c.t, len(c.shared))
 	c.leftClient.begin(c.shared, rounds)
 	before := spent.enter(c.leftClient.end())
 	c.awaitInStep()

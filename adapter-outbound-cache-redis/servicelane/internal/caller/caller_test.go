@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/caller"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 )
 
 const limit = 5
@@ -55,12 +57,10 @@ func (s *served) open(addr string) {
 	if a := s.follow(o); a.Problem != "" {
 		s.t.Fatal(a.Problem)
 	}
-	for range 100 {
-		if a := s.follow(caller.Order{Drain: []caller.Question{{PolicyID: "fixed-window", Subject: "first-of-all-subjects"}}}); a.Account.Calls[0].Said == caller.Allowed {
-			return
-		}
+	drained := s.follow(caller.Order{Drain: []caller.Question{{PolicyID: "fixed-window", Subject: "first-of-all-subjects"}}}).Account
+	if got := drained.Calls[len(drained.Calls)-1].Said; got != caller.Denied {
+		s.t.Fatalf("the provider does not serve: %s", got)
 	}
-	s.t.Fatal("the provider does not serve")
 }
 
 func heard(a caller.Account) string {
@@ -94,6 +94,29 @@ func TestServe_asksInTurnAndKeepsTheAccount(t *testing.T) {
 	s.follow(caller.Order{Begin: &caller.Load{Questions: questions, Every: time.Millisecond}})
 	if got := s.follow(caller.Order{End: true}).Account; len(got.Calls) == 0 || len(got.Marks) != 0 {
 		t.Errorf("got %+v, want a new account of calls without an end", got)
+	}
+}
+
+// What a server refuses for a while is asked for again until it is denied.
+func TestServe_drainsWhatIsRefusedForAWhile(t *testing.T) {
+	own := redistest.Start(t)
+	s := serve(t)
+	s.open(own.Addr())
+	own.Do(t, "CONFIG", "SET", "min-replicas-to-write", "1")
+	refused := own.Calls(t, "evalsha")
+	var mend sync.WaitGroup
+	mend.Go(func() {
+		for began := time.Now(); own.Calls(t, "evalsha") < refused+2 && time.Since(began) < rig.Patience; {
+			time.Sleep(time.Millisecond)
+		}
+		own.Do(t, "CONFIG", "SET", "min-replicas-to-write", "0")
+	})
+	rest := heard(s.follow(caller.Order{Drain: []caller.Question{{PolicyID: "fixed-window", Subject: "subject-of-one-window"}}}).Account)
+	mend.Wait()
+	all := strings.Repeat("0 allowed, ", limit) + "0 denied"
+	before, found := strings.CutSuffix(rest, all)
+	if other := strings.ReplaceAll(before, "0 unavailable SERVER, ", ""); !found || before == "" || other != "" {
+		t.Errorf("got %s, want unavailable SERVER for a while, and then %s", rest, all)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 const (
 	replyLimit = 500 * time.Millisecond // of a server that may be out of reach
 	drainers   = 8
+	between    = 10 * time.Millisecond // calls of one that drains where nothing is decided
 )
 
 // Serve follows orders until there are none.
@@ -173,16 +174,19 @@ func (c *caller) drain(questions []Question) Answer {
 	var a Account
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	next := make(chan int)
+	next, began := make(chan int), time.Now()
 	for range drainers {
 		all.Go(func() {
 			for which := range next {
-				for said := Allowed; said == Allowed; {
+				for said := ""; said != Denied && time.Since(began) < rig.Patience; {
 					made := c.call(which, questions[which])
 					said = made.Said
 					mu.Lock()
 					a.Calls = append(a.Calls, made)
 					mu.Unlock()
+					if said != Allowed && said != Denied {
+						time.Sleep(between)
+					}
 				}
 			}
 		})
