@@ -94,8 +94,8 @@ release-check: ## the drill's report is of this code and states the accepted ris
 tidy: ## go mod tidy in every module
 	@for m in $(ALL); do (cd $$m && go mod tidy) || exit 1; done
 
-containers: ## promises and faults over RESP2, and the partitions, in containers, where an engine answers
-	@if docker info >/dev/null 2>&1; then scripts/service-lane -suites promises,faults && $(MAKE) partition; else echo "no container engine answers: make matrix runs the same lane on binaries"; fi
+containers: ## promises and faults over RESP3, and the partitions, in containers, where an engine answers
+	@if docker info >/dev/null 2>&1; then scripts/service-lane -suites promises,faults -protocol 3 && scripts/service-lane -suites partition -brief; else echo "no container engine answers: make matrix runs the same lane on binaries"; fi
 
 ci: lint test walk cluster ## what .ci/run runs: the lane without pages, a sixteenth of the mutants, a short fuzz, soak and drill
 	@scripts/service-matrix -brief

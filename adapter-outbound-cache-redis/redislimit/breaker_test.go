@@ -159,7 +159,6 @@ func TestBreaker_aDialSlowerThanAnyCallerWaitsStillLeadsToAPool(t *testing.T) {
 // A server that hangs costs each interval one caller its wait, and the others
 // nothing, although the probe's dial outlasts the caller who caused it.
 func TestBreaker_aHangingServerCostsOneCallerAnInterval(t *testing.T) {
-	t.Parallel()
 	const probeEvery, intervals, wait = 500 * time.Millisecond, 4, 100 * time.Millisecond
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.AdmissionWait, c.Redis.CommandTimeout, c.Redis.BreakerProbeEvery = wait, 50*time.Millisecond, probeEvery

@@ -54,7 +54,6 @@ const longWait = 200 * time.Millisecond
 // While connections are open, a server that refuses others is asked for them by the
 // look at it, and not by every call that has waited long.
 func TestDoubt_aServerThatRefusesConnectionsIsNotDialledForTheLine(t *testing.T) {
-	t.Parallel()
 	const callers, lookEvery = 40, 250 * time.Millisecond
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.AdmissionWait, c.Redis.CommandTimeout = 30*time.Millisecond, groupTimeout

@@ -63,7 +63,6 @@ func (r *rig) servedBy() string {
 
 // Connections that stand still keep in line nobody who comes after.
 func TestPool_aStalledConnectionHoldsUpNobodyElse(t *testing.T) {
-	t.Parallel()
 	const callers, slow = 30, 4 * time.Second
 	r := newRig(t, redistest.Start(t), func(c *redislimit.Config) {
 		c.Redis.MaxInFlight, c.Redis.CommandTimeout, c.Redis.AdmissionWait = callers+2, 8*time.Second, 2*time.Second

@@ -38,7 +38,8 @@ type pass struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("servicelane", flag.ContinueOnError)
 	suites := flags.String("suites", "", "only these, with commas between; no page is written but by "+partition+" alone")
-	brief := flags.Bool("brief", false, "over RESP3 the promises alone; no page is written")
+	protocol := flags.Int("protocol", 2, "RESP version of -suites")
+	brief := flags.Bool("brief", false, "over RESP3 the promises alone; no page is written, whatever the suites")
 	command := flags.String("command", "make service-lane", "what the page says it is written by")
 	folder := flags.String("evidence", "../../docs/evidence", "where the page is written")
 	if err := flags.Parse(args); err != nil {
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	page := report.Page{Source: source.String(), Command: *command, Began: time.Now()}
-	for _, p := range plan(source, *suites, *brief) {
+	for _, p := range plan(source, *suites, *protocol, *brief) {
 		ran, err := p.run(ctx, source, out)
 		if err != nil {
 			return err
@@ -76,13 +77,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 const partition = "partition"
 
 // plan is what runs on a source: a server that runs already is asked and not harmed.
-func plan(source server.Source, only string, brief bool) []pass {
+func plan(source server.Source, only string, protocol int, brief bool) []pass {
 	all := []string{"promises", "faults", "history"}
 	if source.Addr != "" {
 		all = all[:1]
 	}
 	if only != "" {
-		return []pass{{2, strings.Split(only, ",")}}
+		return []pass{{protocol, strings.Split(only, ",")}}
 	}
 	again := all[:min(2, len(all))]
 	if brief {
@@ -125,14 +126,20 @@ func (p pass) run(ctx context.Context, source server.Source, out io.Writer) ([]r
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	failed := 0
 	for i := range ran {
 		ran[i].Protocol = p.protocol
+		failed += ran[i].Failed
 		s := ran[i]
 		fmt.Fprintf(out, "%-10s RESP%d %5d passed, %d failed, %d skipped, %.0f s\n", s.Name, p.protocol, s.Passed, s.Failed, s.Skipped, s.Seconds)
 	}
-	var exit *exec.ExitError
-	if ended != nil && !errors.As(ended, &exit) {
-		return nil, ended // else the suites tell
+	switch {
+	case failed > 0: // the suites tell
+		return ran, nil
+	case ended != nil:
+		return nil, fmt.Errorf("no test failed, and yet: %w", ended)
+	case len(ran) != len(p.suites):
+		return nil, fmt.Errorf("%d suites ran, want %s", len(ran), strings.Join(p.suites, ", "))
 	}
 	return ran, nil
 }

@@ -24,9 +24,16 @@ func TestPlan_aServerThatRunsIsAskedAndNotHarmed(t *testing.T) {
 		{server.Source{Image: "redis:7.4"}, "partition", false, []pass{{2, []string{"partition"}}}},
 		{server.Source{Binary: "redis-server"}, "faults,history", false, []pass{{2, []string{"faults", "history"}}}},
 	} {
-		if got := plan(row.source, row.only, row.brief); !reflect.DeepEqual(got, row.want) {
+		if got := plan(row.source, row.only, 2, row.brief); !reflect.DeepEqual(got, row.want) {
 			t.Errorf("%v, only %q, brief %t: got %v, want %v", row.source, row.only, row.brief, got, row.want)
 		}
+	}
+}
+
+func TestPlan_suitesThatAreNamedRunOverTheProtocolThatIsNamed(t *testing.T) {
+	got := plan(server.Source{Image: "redis:7.4"}, "promises,faults", 3, false)
+	if want := []pass{{3, []string{"promises", "faults"}}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -124,11 +124,13 @@ func (m mutant) goTest(ctx context.Context, copied string) result {
 	case ctx.Err() != nil:
 		return result{verdict: broken, output: "interrupted"}
 	}
-	r := result{verdict: dead, killer: "the run", output: tail(text)}
-	if names := failedTest.FindAllStringSubmatch(text, -1); len(names) > 0 {
-		r.killer = names[0][1]
+	if names := failedTest.FindStringSubmatch(text); names != nil {
+		return result{verdict: dead, killer: names[1], output: tail(text)}
 	}
-	return r
+	if strings.Contains(text, "panic: ") { // of the code, or of go test whose time is up
+		return result{verdict: dead, killer: "a panic", output: tail(text)}
+	}
+	return result{verdict: broken, output: tail(text)}
 }
 
 func tail(text string) string {

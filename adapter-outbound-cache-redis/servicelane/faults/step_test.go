@@ -100,8 +100,8 @@ type clock struct {
 	base   time.Duration
 }
 
-// preload has the servers that this test starts run with a clock of their own: half a year from here at the least, and
-// far from the end of any window.
+// preload has the servers that this test starts run with a clock of their own, at a moment that is far from the end of any
+// window.
 func preload(t *testing.T, program string) *clock {
 	t.Helper()
 	start := time.Date(2027, time.June, 1, 0, 0, 0, 0, time.UTC)

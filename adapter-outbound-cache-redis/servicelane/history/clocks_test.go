@@ -41,7 +41,43 @@ func (c clocks) and(other clocks) clocks {
 	return clocks{min(c.least, other.least), max(c.most, other.most)}
 }
 
+// undated are the answers of the edge port that give an instant at which the server cannot have decided. The model takes
+// an instant as it is given, so that a program with a clock of its own would be explained without this.
+func (c clocks) undated(made []operation) []operation {
+	var all []operation
+	for _, o := range made {
+		first, last := c.server(o.Start, o.End)
+		if at := o.Decision.ObservedAtMillis * 1000; o.Fate == answered && (at+999 < first || at > last) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// expectDated wants no answer of the edge port to be undated.
+func (c clocks) expectDated(t *testing.T, made []operation) {
+	t.Helper()
+	if wrong := c.undated(made); len(wrong) > 0 {
+		t.Errorf("%d of %d answers give an instant before or after their call, the first of them %v; the server is ahead by %+v us",
+			len(wrong), len(made), wrong[0], c)
+	}
+}
+
 // server is when the server can have decided what was asked and answered then.
 func (c clocks) server(start, end int64) (first, last int64) {
 	return start/1000 + c.least, end/1000 + 1 + c.most
+}
+
+func TestClocks_anInstantIsWithinItsCall(t *testing.T) {
+	ahead := clocks{least: 5_000_000, most: 5_000_100}
+	at := func(instant int64, f fate) operation {
+		o := operation{Start: 10_000_000, End: 20_000_000, Fate: f} // 10 and 20 ms
+		o.Decision.ObservedAtMillis = instant
+		return o
+	}
+	for instant, want := range map[int64]int{5008: 1, 5009: 1, 5010: 0, 5015: 0, 5020: 0, 5021: 1, 15: 1} {
+		if got := len(ahead.undated([]operation{at(instant, answered), at(0, unknown)})); got != want {
+			t.Errorf("at %d ms: %d undated, want %d", instant, got, want)
+		}
+	}
 }

@@ -120,7 +120,9 @@ func TestEdge_withAFaultyLinkIsOneSequence(t *testing.T) {
 	})
 	o := ordersFor(t, edgeFaultsLoad, 600, "fixed-window-long", "sliding-window-counter-long", "token-bucket-long")
 	o.Prefix, o.Timeout = past.Config.KeyPrefix, faultyTimeout
+	first := compare(t, s)
 	made := runWithFaults(t, s, edge{past.Provider}, o)
+	first.and(compare(t, s)).expectDated(t, made)
 	took := expectLinearizable(t, edgeModel(), made)
 	expectCharged(t, made, "edge, faulty link", func(c call) int64 { return past.Charged(c.Limiter, c.Subject) })
 	expectFates(t, made, unknown, refused)

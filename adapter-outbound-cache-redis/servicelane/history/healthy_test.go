@@ -32,7 +32,9 @@ func TestEdge_ofManyProcessesIsOneSequenceWhileTimePasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := s.Calls(t, "evalsha")
+			first := compare(t, s)
 			made := run(t, ordersFor(t, edgeLoad, 450, limiters...), everyProcessAt(s.Addr())...)
+			first.and(compare(t, s)).expectDated(t, made)
 			commands := s.Calls(t, "evalsha") - before
 			took := expectLinearizable(t, edgeModel(), made)
 			expectAnswers(t, made, limiters...)

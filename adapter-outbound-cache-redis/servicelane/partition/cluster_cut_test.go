@@ -20,7 +20,6 @@ func (n *nodes) beforeTheCut() *ledger {
 		made.Question += first
 		before.enter(caller.Account{Calls: []caller.Call{made}})
 	}
-	before.demandSpent(n.t, first)
 	for _, c := range []*client{n.leftClient, n.rightClient} {
 		c.begin(n.questions[:first], rounds)
 		before.enter(c.end())

@@ -194,7 +194,7 @@ func TestCluster_withAMasterCutOff(t *testing.T) {
 	}
 	rest.enter(n.drainByBoth())
 	for i := range n.questions {
-		if got := charged[i] + rest.allowed[i]; got != limit {
+		if got := charged[i] + rest.allowed[i]; got > limit || got+rest.doubtful[i] < limit {
 			t.Errorf("question %d: %d had been charged, and %d were admitted after that, want %d in all", i, charged[i], rest.allowed[i], limit)
 		}
 	}

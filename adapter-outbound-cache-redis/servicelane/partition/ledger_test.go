@@ -62,16 +62,6 @@ func (l *ledger) expectCharged(t *testing.T, when string, i int, charged int64) 
 	}
 }
 
-// demandSpent ends the test unless the questions from the first on have nothing left.
-func (l *ledger) demandSpent(t *testing.T, first int) {
-	t.Helper()
-	for i := first; i < len(l.allowed); i++ {
-		if l.allowed[i]+l.doubtful[i] < limit {
-			t.Fatalf("question %d: %d were admitted before the cut, want all %d: %v", i, l.allowed[i], limit, l)
-		}
-	}
-}
-
 // expectUnderstood fails if a client met what is no failure of a server or a network.
 func (l *ledger) expectUnderstood(t *testing.T) {
 	t.Helper()

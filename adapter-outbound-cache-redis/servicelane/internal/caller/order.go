@@ -12,7 +12,7 @@ type Order struct {
 	Begin *Load      `json:",omitempty"` // and go on with it in the background
 	Mark  string     `json:",omitempty"` // note the moment under a name
 	End   bool       `json:",omitempty"` // of the load: it is answered by the account since its beginning
-	Drain []Question `json:",omitempty"` // ask each until it is denied, and for [rig.Patience] at most: all that is asked is answered
+	Drain []Question `json:",omitempty"` // ask each until it is denied: all that is asked is answered
 	Ask   *Command   `json:",omitempty"` // a server
 }
 

@@ -171,19 +171,26 @@ func (c *caller) drain(questions []Question) Answer {
 	if c.provider == nil {
 		return Answer{Problem: "to drain needs a provider"}
 	}
-	var a Account
+	var a Answer
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	next, began := make(chan int), time.Now()
+	next := make(chan int)
 	for range drainers {
 		all.Go(func() {
 			for which := range next {
-				for said := ""; said != Denied && time.Since(began) < rig.Patience; {
+				for said, began := "", time.Now(); said != Denied; {
 					made := c.call(which, questions[which])
 					said = made.Said
 					mu.Lock()
-					a.Calls = append(a.Calls, made)
+					a.Account.Calls = append(a.Account.Calls, made)
+					late := time.Since(began) > rig.Patience && said != Denied
+					if late {
+						a.Problem = fmt.Sprintf("question %d was not denied within %v: %s", which, rig.Patience, said)
+					}
 					mu.Unlock()
+					if late {
+						break
+					}
 					if said != Allowed && said != Denied {
 						time.Sleep(between)
 					}
@@ -196,7 +203,7 @@ func (c *caller) drain(questions []Question) Answer {
 	}
 	close(next)
 	all.Wait()
-	return Answer{Account: a}
+	return a
 }
 
 func ask(c Command) Answer {
