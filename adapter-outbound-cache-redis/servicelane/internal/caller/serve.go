@@ -1,6 +1,7 @@
 package caller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,23 +179,11 @@ func (c *caller) drain(questions []Question) Answer {
 	for range drainers {
 		all.Go(func() {
 			for which := range next {
-				for said, began := "", time.Now(); said != Denied; {
-					made := c.call(which, questions[which])
-					said = made.Said
-					mu.Lock()
-					a.Account.Calls = append(a.Account.Calls, made)
-					late := time.Since(began) > rig.Patience && said != Denied
-					if late {
-						a.Problem = fmt.Sprintf("question %d was not denied within %v: %s", which, rig.Patience, said)
-					}
-					mu.Unlock()
-					if late {
-						break
-					}
-					if said != Allowed && said != Denied {
-						time.Sleep(between)
-					}
-				}
+				calls, problem := c.drainOne(which, questions[which])
+				mu.Lock()
+				a.Account.Calls = append(a.Account.Calls, calls...)
+				a.Problem = cmp.Or(a.Problem, problem)
+				mu.Unlock()
 			}
 		})
 	}
@@ -204,6 +193,22 @@ func (c *caller) drain(questions []Question) Answer {
 	close(next)
 	all.Wait()
 	return a
+}
+
+// drainOne asks until it is denied. That this does not come is a problem.
+func (c *caller) drainOne(which int, q Question) (calls []Call, problem string) {
+	for began := time.Now(); ; {
+		made := c.call(which, q)
+		calls = append(calls, made)
+		switch {
+		case made.Said == Denied:
+			return calls, ""
+		case time.Since(began) > rig.Patience:
+			return calls, fmt.Sprintf("question %d was not denied within %v: %s", which, rig.Patience, made.Said)
+		case made.Said != Allowed:
+			time.Sleep(between)
+		}
+	}
 }
 
 func ask(c Command) Answer {
