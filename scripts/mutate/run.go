@@ -104,6 +104,10 @@ func (s source) ReadDir(name string) ([]fs.DirEntry, error) {
 	return kept, err
 }
 
+// otherDeath is of a run that ends without naming a test: the code's, or that its time
+// is up, or that it left goroutines behind.
+var otherDeath = regexp.MustCompile(`panic: test timed out|panic: |fatal error: |found unexpected goroutines`)
+
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
 // goTest runs the selection. Paths are trimmed so that copies share compiled
@@ -127,8 +131,8 @@ func (m mutant) goTest(ctx context.Context, copied string) result {
 	if names := failedTest.FindStringSubmatch(text); names != nil {
 		return result{verdict: dead, killer: names[1], output: tail(text)}
 	}
-	if strings.Contains(text, "panic: ") { // of the code, or of go test whose time is up
-		return result{verdict: dead, killer: "a panic", output: tail(text)}
+	if word := otherDeath.FindString(text); word != "" {
+		return result{verdict: dead, killer: word, output: tail(text)}
 	}
 	return result{verdict: broken, output: tail(text)}
 }
