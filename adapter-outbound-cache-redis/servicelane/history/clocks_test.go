@@ -41,9 +41,9 @@ func (c clocks) and(other clocks) clocks {
 	return clocks{min(c.least, other.least), max(c.most, other.most)}
 }
 
-// undated are the answers of the edge port that give an instant at which the server cannot have decided. The model takes
+// misdated are the answers of the edge port that give an instant at which the server cannot have decided. The model takes
 // an instant as it is given, so that a program with a clock of its own would be explained without this.
-func (c clocks) undated(made []operation) []operation {
+func (c clocks) misdated(made []operation) []operation {
 	var all []operation
 	for _, o := range made {
 		first, last := c.server(o.Start, o.End)
@@ -54,12 +54,12 @@ func (c clocks) undated(made []operation) []operation {
 	return all
 }
 
-// expectDated wants no answer of the edge port to be undated.
+// expectDated wants no answer of the edge port to be misdated.
 func (c clocks) expectDated(t *testing.T, made []operation) {
 	t.Helper()
-	if wrong := c.undated(made); len(wrong) > 0 {
+	if found := c.misdated(made); len(found) > 0 {
 		t.Errorf("%d of %d answers give an instant before or after their call, the first of them %v; the server is ahead by %+v us",
-			len(wrong), len(made), wrong[0], c)
+			len(found), len(made), found[0], c)
 	}
 }
 
@@ -76,8 +76,8 @@ func TestClocks_anInstantIsWithinItsCall(t *testing.T) {
 		return o
 	}
 	for instant, want := range map[int64]int{5008: 1, 5009: 1, 5010: 0, 5015: 0, 5020: 0, 5021: 1, 15: 1} {
-		if got := len(ahead.undated([]operation{at(instant, answered), at(0, unknown)})); got != want {
-			t.Errorf("at %d ms: %d undated, want %d", instant, got, want)
+		if got := len(ahead.misdated([]operation{at(instant, answered), at(0, unknown)})); got != want {
+			t.Errorf("at %d ms: %d misdated, want %d", instant, got, want)
 		}
 	}
 }
