@@ -9,20 +9,19 @@ import (
 	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 )
 
 // account is of the evaluations that were asked for while a fault lasted: what each was told, and what the server
 // charged for all.
 type account struct {
-	mu      sync.Mutex
-	heard   map[string]int64 // by class
-	charged int64
+	mu    sync.Mutex
+	heard map[string]int64 // by class
+	bill  int64
 }
 
 // ask evaluates and enters what was heard. It may be called from several goroutines.
 func (s *scene) ask(q question) string {
-	said := rig.Say(s.Evaluate(q.policy, q.subject, q.cost))
+	said := s.say(q)
 	s.enter(said)
 	return said
 }
@@ -35,26 +34,40 @@ func (s *scene) enter(said string) {
 
 // class is an outcome without its numbers.
 func class(said string) string {
-	if word, _, _ := strings.Cut(said, " "); word == "allowed" || word == "denied" {
+	if word := first(said); word == "allowed" || word == "denied" {
 		return word
 	}
 	return said
 }
 
+// word is what this limiter says where the edge port says said. What a row wants is written in the words of the edge
+// port.
+func (s *scene) word(said string) string { return s.kind.word(said) }
+
 // demand asks, and fails unless want was heard.
 func (s *scene) demand(q question, want string) {
 	s.t.Helper()
-	if got := s.ask(q); got != want {
-		s.t.Errorf("%s, cost %d: got %s, want %s", q.policy, q.cost, got, want)
+	if got := s.ask(q); got != s.word(want) {
+		s.t.Errorf("%s: got %s, want %s", q.way, got, s.word(want))
 	}
 }
 
-// alone asks once under each policy, of a new subject, and answers what was asked.
+// demandOfAll fails unless each who asked heard want.
+func (s *scene) demandOfAll(questions []question, answers []string, want string) {
+	s.t.Helper()
+	for i, q := range questions {
+		if answers[i] != s.word(want) {
+			s.t.Errorf("%s, caller %d of many: got %s, want %s", q.way, i, answers[i], s.word(want))
+		}
+	}
+}
+
+// alone asks once in each way, of a new subject, and answers what was asked.
 func (s *scene) alone(want string) []question {
 	s.t.Helper()
 	var asked []question
-	for _, p := range s.Config.Policies {
-		q := questionOf(p.ID())
+	for _, way := range s.ways() {
+		q := questionOf(way)
 		s.demand(q, want)
 		asked = append(asked, q)
 	}
@@ -65,12 +78,15 @@ func (s *scene) alone(want string) []question {
 func (s *scene) count(class string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.heard[class]
+	return s.heard[s.word(class)]
 }
 
 // expectHeard fails if anything else than these classes was heard.
 func (s *scene) expectHeard(classes ...string) {
 	s.t.Helper()
+	for i, class := range classes {
+		classes[i] = s.word(class)
+	}
 	for heard, n := range s.heard {
 		if !slices.Contains(classes, heard) {
 			s.t.Errorf("%d heard %s, want %s alone", n, heard, strings.Join(classes, " or "))
@@ -82,11 +98,7 @@ func (s *scene) expectHeard(classes ...string) {
 // about once.
 func (s *scene) expectCharged(q question, want int64) {
 	s.t.Helper()
-	got := s.Charged(q.policy, q.subject)
-	s.charged += got
-	if got != want {
-		s.t.Errorf("%s, cost %d: the server charged %d, want %d", q.policy, q.cost, got, want)
-	}
+	s.expectChargedFrom(q, 0, want, want)
 }
 
 // expectChargedWithin is expectCharged where a range is all that is promised.
@@ -98,10 +110,10 @@ func (s *scene) expectChargedWithin(q question, least, most int64) int64 {
 // expectChargedFrom is expectChargedWithin for a subject that had been charged before the fault.
 func (s *scene) expectChargedFrom(q question, before, least, most int64) int64 {
 	s.t.Helper()
-	got := s.Charged(q.policy, q.subject) - before
-	s.charged += got
+	got := s.charged(q) - before
+	s.bill += got
 	if got < least || got > most {
-		s.t.Errorf("%s: the server charged %d, want %d to %d", q.policy, got, least, most)
+		s.t.Errorf("%s: the server charged %d, want %d to %d", q.way, got, least, most)
 	}
 	return got
 }
@@ -117,11 +129,11 @@ func (s *scene) expectChargedSince(q question, before, want int64) {
 func (s *scene) expectHonest(q question, said string) {
 	s.t.Helper()
 	var least, most int64
-	switch word, _, _ := strings.Cut(said, " "); word {
+	switch first(said) {
 	case "allowed":
-		least, most = q.cost, q.cost
-	case "indeterminate", "incompatible":
-		most = q.cost
+		least, most = 1, 1
+	case "indeterminate", "unknown", "incompatible":
+		most = 1
 	}
 	s.expectChargedWithin(q, least, most)
 }
@@ -140,7 +152,7 @@ func (s *scene) record(name, followed string, args ...any) {
 		}
 	}
 	evidence.RecordFault(s.t, evidence.Fault{
-		Name: name, Calls: calls, Heard: strings.Join(heard, ", "), Charged: s.charged,
+		Name: name, Limiter: s.kind.name, Calls: calls, Heard: strings.Join(heard, ", "), Charged: s.bill,
 		Followed: fmt.Sprintf(followed, args...),
 	})
 }

@@ -32,12 +32,12 @@ func planted(policy string, charged int64) []string {
 // the state has seen.
 func (s *scene) plant(q question, charged int64, from time.Duration) (observed int64) {
 	s.t.Helper()
-	for _, p := range s.Config.Policies {
-		if p.ID() == q.policy {
+	for _, p := range s.edge.Config.Policies {
+		if p.ID() == q.way {
 			observed = s.millis() + from.Milliseconds()
-			key := s.StateKey(q.policy, q.subject)
+			key := s.edge.StateKey(q.way, q.subject)
 			s.do(append([]string{"HSET", key, "schema", program.Schema(p), "observed", strconv.FormatInt(observed, 10)},
-				planted(q.policy, charged)...)...)
+				planted(q.way, charged)...)...)
 			s.do("PEXPIRE", key, "3600000")
 		}
 	}
@@ -73,14 +73,14 @@ func TestClock(t *testing.T) {
 // A step back that the policy allows for counts on from the time that was seen.
 func aSmallStepBackIsClamped(t *testing.T, own server.Server) {
 	const step = 1500 * time.Millisecond
-	s := sceneOf(t, own, rig.New(t, own.Addr(), own))
+	s := edgePort.at(t, own)
 	var asked []question
-	for _, p := range s.Config.Policies {
+	for _, p := range s.edge.Config.Policies {
 		q := questionOf(p.ID())
 		observed := s.plant(q, 1, step)
 		s.demand(q, rig.Allowed(rig.Limit-2))
 		if kept := s.observed(q); kept != observed {
-			t.Errorf("%s: the state has seen %d, want %d still", q.policy, kept, observed)
+			t.Errorf("%s: the state has seen %d, want %d still", q.way, kept, observed)
 		}
 		s.expectChargedSince(q, 1, 1)
 		asked = append(asked, q)
@@ -92,31 +92,31 @@ func aSmallStepBackIsClamped(t *testing.T, own server.Server) {
 // A larger step back is told with the exact time until it is safe: not a moment sooner is anybody served, nor later.
 func aLargeStepBackIsUnsafeUntilItIsNot(t *testing.T, own server.Server) {
 	const beyond = 400 * time.Millisecond
-	s := sceneOf(t, own, rig.New(t, own.Addr(), own))
-	for _, p := range s.Config.Policies {
+	s := edgePort.at(t, own)
+	for _, p := range s.edge.Config.Policies {
 		q := questionOf(p.ID())
 		safe := s.plant(q, 1, clamped+beyond) - clamped.Milliseconds()
 		refusals := int64(0)
 		s.Eventually("be safe", func() bool {
 			before := s.millis()
-			o := s.Evaluate(q.policy, q.subject, 1)
+			o := s.edge.Evaluate(q.way, q.subject, 1)
 			after, said := s.millis(), rig.Say(o)
 			s.enter(said)
 			switch {
 			case said == "unavailable CLOCK" && before < safe:
 				refusals++
 				if retry := retryOf(o); retry < safe-after || retry > safe-before {
-					t.Errorf("%s: retry after %d ms, want %d to %d", q.policy, retry, safe-after, safe-before)
+					t.Errorf("%s: retry after %d ms, want %d to %d", q.way, retry, safe-after, safe-before)
 				}
 			case said == rig.Allowed(rig.Limit-2) && after >= safe:
 				return true
 			default:
-				t.Errorf("%s: got %s between %d and %d ms from the safe moment", q.policy, said, before-safe, after-safe)
+				t.Errorf("%s: got %s between %d and %d ms from the safe moment", q.way, said, before-safe, after-safe)
 			}
 			return t.Failed()
 		})
 		if refusals == 0 {
-			t.Errorf("%s: no call met the step back", q.policy)
+			t.Errorf("%s: no call met the step back", q.way)
 		}
 		s.expectChargedSince(q, 1, 1) // the one that was admitted
 	}
@@ -125,8 +125,8 @@ func aLargeStepBackIsUnsafeUntilItIsNot(t *testing.T, own server.Server) {
 
 // An hour back is refused for an hour less what the policy allows for, and leaves the state as it is.
 func anHourBackIsRefusedAndWritesNothing(t *testing.T, own server.Server) {
-	s := sceneOf(t, own, rig.New(t, own.Addr(), own))
-	for _, p := range s.Config.Policies {
+	s := edgePort.at(t, own)
+	for _, p := range s.edge.Config.Policies {
 		q := questionOf(p.ID())
 		s.expectUnsafe(q, s.plant(q, 1, time.Hour)-clamped.Milliseconds())
 		s.expectChargedSince(q, 1, 0)
@@ -138,27 +138,27 @@ func anHourBackIsRefusedAndWritesNothing(t *testing.T, own server.Server) {
 // expectUnsafe asks, and demands a refusal that says when it ends and leaves the state as it was.
 func (s *scene) expectUnsafe(q question, safe int64) {
 	s.t.Helper()
-	state, before := s.State(q.policy, q.subject), s.millis()
-	o := s.Evaluate(q.policy, q.subject, q.cost)
+	state, before := s.edge.State(q.way, q.subject), s.millis()
+	o := s.edge.Evaluate(q.way, q.subject, 1)
 	after := s.millis()
 	s.enter(rig.Say(o))
 	if got := rig.Say(o); got != "unavailable CLOCK" {
-		s.t.Errorf("%s: got %s, want unavailable CLOCK", q.policy, got)
+		s.t.Errorf("%s: got %s, want unavailable CLOCK", q.way, got)
 	}
 	if retry := retryOf(o); retry < safe-after || retry > safe-before {
-		s.t.Errorf("%s: retry after %d ms, want %d to %d", q.policy, retry, safe-after, safe-before)
+		s.t.Errorf("%s: retry after %d ms, want %d to %d", q.way, retry, safe-after, safe-before)
 	}
-	if left := s.State(q.policy, q.subject); !maps.Equal(left, state) {
-		s.t.Errorf("%s: the refusal left %v, was %v", q.policy, left, state)
+	if left := s.edge.State(q.way, q.subject); !maps.Equal(left, state) {
+		s.t.Errorf("%s: the refusal left %v, was %v", q.way, left, state)
 	}
 }
 
 // observed is the latest time that a subject's state has seen.
 func (s *scene) observed(q question) int64 {
 	s.t.Helper()
-	at, err := strconv.ParseInt(s.State(q.policy, q.subject)["observed"], 10, 64)
+	at, err := strconv.ParseInt(s.edge.State(q.way, q.subject)["observed"], 10, 64)
 	if err != nil {
-		s.t.Fatalf("%s: read the state: %v", q.policy, err)
+		s.t.Fatalf("%s: read the state: %v", q.way, err)
 	}
 	return at
 }
@@ -166,8 +166,8 @@ func (s *scene) observed(q question) int64 {
 // A step forward gives a subject at most one new allowance.
 func aStepForwardIsOneNewAllowance(t *testing.T, own server.Server) {
 	const more = 5 // calls beyond the limit
-	s := sceneOf(t, own, rig.New(t, own.Addr(), own))
-	for _, p := range s.Config.Policies {
+	s := edgePort.at(t, own)
+	for _, p := range s.edge.Config.Policies {
 		q := questionOf(p.ID())
 		s.plant(q, rig.Limit, -2*366*24*time.Hour)
 		for n := range int64(rig.Limit) {

@@ -9,13 +9,11 @@ import (
 	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
-	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
 const (
 	crowdSize     = 10_000
-	crowdSlack    = 5 * time.Millisecond // beside twice the admission wait
+	crowdSlack    = 5 * time.Millisecond // beside twice the wait
 	crowdAttempts = 5                    // of a time, on a machine that may be late by itself; counts hold in each
 	mostRoutines  = 500                  // beside the callers': by places in flight, and so far fewer than they
 	mostPerCaller = 16 << 10             // bytes of heap and stack, the caller's own among them
@@ -24,41 +22,44 @@ const (
 // A dead server costs a crowd of callers little time, few goroutines and little memory, and none of them a charge. What
 // the machine adds is measured before and after, and told beside the time. It does not run beside other rows.
 func TestCrowd_onADeadServer(t *testing.T) {
-	for _, row := range []struct {
+	rows := []struct {
 		sentence string
 		enter    func(s *scene)
 	}{
 		{"10,000 callers while the port is refused", func(s *scene) { s.Link.Refuse(); s.Link.Cut() }},
 		{"10,000 callers while the network is a black hole", func(s *scene) { s.Link.Blackhole() }},
-	} {
-		t.Run(row.sentence, func(t *testing.T) {
-			s := stage(t, nil)
-			s.late() // the first crowd pays for what is made once
-			before := memory()
-			for attempt := 1; ; attempt++ {
-				late := s.late()
-				row.enter(s)
-				m := s.measure()
-				s.Link.Heal()
-				took, kept := s.recovers(), max(memory(), before)-before
-				late = max(late, s.late())
-				bound := 2*s.Config.Redis.AdmissionWait + crowdSlack
-				t.Logf("attempt %d: %s; such a crowd is late by %v without Redis; %d bytes more than before", attempt, m, round(late), kept)
-				if kept > before/10+mebibyte {
-					t.Errorf("%d bytes are in use after the crowd, and %d were before", before+kept, before)
+	}
+	for _, k := range kinds {
+		for _, row := range rows {
+			t.Run(k.name+", "+row.sentence, func(t *testing.T) {
+				s := k.stage(t, nil)
+				s.late() // the first crowd pays for what is made once
+				before := memory()
+				for attempt := 1; ; attempt++ {
+					late := s.late()
+					row.enter(s)
+					m := s.measure()
+					s.Link.Heal()
+					took, kept := s.recovers(), max(memory(), before)-before
+					late = max(late, s.late())
+					bound := 2*k.wait(s.Redis) + crowdSlack
+					t.Logf("attempt %d: %s; such a crowd is late by %v without Redis; %d bytes more than before", attempt, m, round(late), kept)
+					if kept > before/10+mebibyte {
+						t.Errorf("%d bytes are in use after the crowd, and %d were before", before+kept, before)
+					}
+					if m.p99() > bound && attempt < crowdAttempts {
+						continue
+					}
+					if m.p99() > bound {
+						t.Errorf("refused after %v in the 99th percentile, want at most %v", m.p99(), bound)
+					}
+					s.record(row.sentence, "%s; served again within %v", m, round(took))
+					evidence.Record(t, row.sentence+", "+k.name+": p99 of a refusal", "%v, of %v allowed; without Redis such a crowd is late by %v",
+						round(m.p99()), bound, round(late))
+					return
 				}
-				if m.p99() > bound && attempt < crowdAttempts {
-					continue
-				}
-				if m.p99() > bound {
-					t.Errorf("refused after %v in the 99th percentile, want at most %v", m.p99(), bound)
-				}
-				s.record(row.sentence, "%s; served again within %v", m, round(took))
-				evidence.Record(t, row.sentence+": p99 of a refusal", "%v, of %v allowed; without Redis such a crowd is late by %v",
-					round(m.p99()), bound, round(late))
-				return
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -78,10 +79,10 @@ func (m measurement) String() string {
 		round(m.refused[len(m.refused)/2]), round(m.p99()), round(m.slowest), m.routines, m.perCaller)
 }
 
-// late is how late a crowd is in the 99th percentile that waits the admission wait by a timer alone, and works before
+// late is how late a crowd is in the 99th percentile that waits as long by a timer alone, and works before
 // and after it about as much as a call that waits in vain.
 func (s *scene) late() time.Duration {
-	late, wait := make([]time.Duration, crowdSize), s.Config.Redis.AdmissionWait
+	late, wait := make([]time.Duration, crowdSize), s.kind.wait(s.Redis)
 	atOnce(crowdSize, func(caller int) {
 		began := time.Now()
 		s.work()
@@ -93,10 +94,12 @@ func (s *scene) late() time.Duration {
 	return late[crowdSize*99/100]
 }
 
-// work is a few calls that are refused as soon as they are understood, for want of a deadline.
+// work is a few calls that are refused as soon as they are understood, for want of time.
 func (s *scene) work() {
+	over, cancel := context.WithDeadline(context.Background(), time.Now())
+	defer cancel()
 	for range 4 {
-		s.Provider.Evaluate(context.Background(), ratelimit.Request{PolicyID: "token-bucket", SubjectDigest: rig.Subject(), Cost: 1})
+		s.evaluate(over, questionOf(s.ways()[0]))
 	}
 }
 
@@ -106,7 +109,7 @@ func (s *scene) measure() measurement {
 	var m measurement
 	took, answers := make([]time.Duration, crowdSize), make([]string, crowdSize)
 	questions := s.questionsOf(crowdSize)
-	states, before := len(s.keys("state")), memory()
+	states, before := len(s.states()), memory()
 	var watching *watch
 	atOnce(crowdSize, func(caller int) {
 		began := time.Now()
@@ -126,11 +129,11 @@ func (s *scene) measure() measurement {
 	slices.Sort(m.refused)
 	m.slowest = slices.Max(took)
 	s.expectHeard("unavailable CONNECTION", "unavailable OVERLOADED", "indeterminate")
-	// Within an admission wait, which is shorter than a command's time, places are taken once and once again.
-	if doubtful, most := crowdSize-len(m.refused), 2*s.Config.Redis.MaxInFlight; doubtful > most {
+	// Within the wait, which is not longer than a command's time, places are taken once and once again.
+	if doubtful, most := crowdSize-len(m.refused), 2*s.Redis.MaxInFlight; doubtful > most {
 		s.t.Errorf("%d are in doubt, want %d at most", doubtful, most)
 	}
-	if charged := len(s.keys("state")) - states; charged != 0 {
+	if charged := len(s.states()) - states; charged != 0 {
 		s.t.Errorf("%d subjects were charged, want none", charged)
 	}
 	if m.routines > mostRoutines || m.perCaller > mostPerCaller {

@@ -6,24 +6,22 @@ import (
 	"time"
 
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
-	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
 // A caller who has less time than a command may take is refused before anything is sent.
 func TestDeadline_whoHasTooLittleTimeIsSentNowhere(t *testing.T) {
 	t.Parallel()
-	s := stage(t, nil)
+	s := edgePort.stage(t, nil)
 	sent := s.Link.Forwarded("EVALSHA")
 	for _, left := range []time.Duration{0, rig.CommandTimeout / 2, rig.CommandTimeout - time.Millisecond} {
-		for _, p := range s.Config.Policies {
-			q := questionOf(p.ID())
+		for _, policy := range s.ways() {
+			q := questionOf(policy)
 			ctx, cancel := context.Background(), func() {}
 			if left > 0 {
 				ctx, cancel = context.WithTimeout(ctx, left)
 			}
-			said := rig.Say(s.Provider.Evaluate(ctx, ratelimit.Request{PolicyID: q.policy, SubjectDigest: q.subject, Cost: q.cost}))
+			s.enter(s.evaluate(ctx, q))
 			cancel()
-			s.enter(said)
 			s.expectCharged(q, 0)
 		}
 	}
@@ -32,4 +30,27 @@ func TestDeadline_whoHasTooLittleTimeIsSentNowhere(t *testing.T) {
 		t.Errorf("%d programs were sent, want none", now-sent)
 	}
 	s.record("the caller has no deadline, or less time than a command may take", "nothing was sent")
+}
+
+// A caller of the log needs no deadline, and is sent nowhere once he has gone.
+func TestDeadline_whoHasGoneIsSentNowhere(t *testing.T) {
+	t.Parallel()
+	s := slidingLog.stage(t, nil)
+	sent := s.Link.Forwarded("EVALSHA")
+	gone, leave := context.WithCancel(context.Background())
+	leave()
+	late, cancel := context.WithDeadline(context.Background(), time.Now())
+	defer cancel()
+	for _, ctx := range []context.Context{gone, late} {
+		for _, way := range s.ways() {
+			q := questionOf(way)
+			s.enter(s.evaluate(ctx, q))
+			s.expectCharged(q, 0)
+		}
+	}
+	s.expectHeard("unavailable")
+	if now := s.Link.Forwarded("EVALSHA"); now != sent {
+		t.Errorf("%d programs were sent, want none", now-sent)
+	}
+	s.record("the caller has gone, or his deadline is over", "nothing was sent")
 }

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 )
 
@@ -15,10 +14,10 @@ const batchSize = 8
 const patientDial = 5 * time.Second
 
 // roomy gives a group its places and its callers the time to come together.
-func roomy(timeout time.Duration) func(*redislimit.Config) {
-	return func(c *redislimit.Config) {
-		c.Redis.MaxInFlight, c.Redis.AdmissionWait, c.Redis.CommandTimeout = 128, rig.Patience/2, timeout
-		c.Redis.DialTimeout, c.Redis.BreakerFailures = patientDial, 1<<30
+func roomy(timeout time.Duration) func(*options) {
+	return func(o *options) {
+		o.MaxInFlight, o.AdmissionWait, o.CommandTimeout = 128, rig.Patience/2, timeout
+		o.DialTimeout, o.BreakerFailures = patientDial, 1<<30
 	}
 }
 
@@ -37,22 +36,21 @@ type group struct {
 func (s *scene) gather(questions ...question) *group {
 	s.t.Helper()
 	g := &group{scene: s, questions: questions, answers: make([]string, len(questions))}
-	connection := s.Provider.Connection()
 	s.Eventually("be at rest", func() bool {
-		stats := connection.Stats()
+		stats := s.Connection.Stats()
 		return stats.Dialing == 0 && stats.InFlight == 0 && stats.Open > 0
 	})
-	open, sent := connection.Stats().Open, s.Link.Forwarded("EVALSHA")
+	open, sent := s.Connection.Stats().Open, s.Link.Forwarded("EVALSHA")
 	g.before = s.programs() + int64(open)
 	s.server.Pause(s.t)
 	for i := range open {
-		g.occupiers.Go(func() { s.Evaluate(s.Config.Policies[0].ID(), rig.Subject(), 1) })
-		s.Eventually("have a call on each connection", func() bool { return connection.Stats().InFlight > i })
+		g.occupiers.Go(func() { s.say(questionOf(s.ways()[0])) })
+		s.Eventually("have a call on each connection", func() bool { return s.Connection.Stats().InFlight > i })
 	}
 	s.Eventually("send them", func() bool { return s.Link.Forwarded("EVALSHA") == sent+int64(open) })
 	for i, q := range questions {
 		g.callers.Go(func() { g.answers[i] = s.ask(q) })
-		s.Eventually("stand in line", func() bool { return connection.Stats().Waiting == i+1 })
+		s.Eventually("stand in line", func() bool { return s.Connection.Stats().Waiting == i+1 })
 	}
 	return g
 }
@@ -77,20 +75,16 @@ func (s *scene) programs() int64 {
 // settles waits for the end of a look that may be under way.
 func (s *scene) settles() {
 	s.t.Helper()
-	s.Eventually("be settled", func() bool { return s.Provider.Connection().Health().Ready })
+	s.Eventually("be settled", func() bool { return s.Connection.Health().Ready })
 }
 
 // demand fails unless every caller heard want.
 func (g *group) demand(want string) {
 	g.scene.t.Helper()
-	for i, got := range g.answers {
-		if got != want {
-			g.scene.t.Errorf("%s, caller %d of a group: got %s, want %s", g.questions[i].policy, i, got, want)
-		}
-	}
+	g.scene.demandOfAll(g.questions, g.answers, want)
 }
 
-// batchOf are questions of one policy, which go in one command.
+// batchOf are questions under one policy, which go in one command.
 func batchOf(policy string) []question {
 	var questions []question
 	for range batchSize {
@@ -99,11 +93,11 @@ func batchOf(policy string) []question {
 	return questions
 }
 
-// questionsOf are so many, of all policies in turn.
+// questionsOf are so many, asked in each way in turn.
 func (s *scene) questionsOf(n int) []question {
-	questions := make([]question, n)
+	questions, ways := make([]question, n), s.ways()
 	for i := range questions {
-		questions[i] = questionOf(s.Config.Policies[i%len(s.Config.Policies)].ID())
+		questions[i] = questionOf(ways[i%len(ways)])
 	}
 	return questions
 }

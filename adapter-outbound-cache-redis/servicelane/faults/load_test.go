@@ -2,12 +2,12 @@ package faults_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
@@ -23,23 +23,21 @@ const (
 )
 
 // underLoad suits callers who may wait, so that what they hear is the fault's doing and not the machine's.
-func underLoad(c *redislimit.Config) {
-	c.Redis.MaxInFlight, c.Redis.AdmissionWait, c.Redis.CommandTimeout = loadPlaces, rig.Patience, loadTimeout
-	c.Redis.DialTimeout, c.Redis.BreakerFailures = patientDial, 1<<30
+func underLoad(o *options) {
+	o.MaxInFlight, o.AdmissionWait, o.CommandTimeout = loadPlaces, rig.Patience, loadTimeout
+	o.DialTimeout, o.BreakerFailures = patientDial, 1<<30
 }
 
-// unlimited has policies whose limit is not reached and of which nothing is freed.
-func unlimited(t *testing.T) func(*redislimit.Config) {
-	return func(c *redislimit.Config) {
-		c.Policies = []ratelimit.Policy{
-			rig.Policy(t, ratelimit.FixedWindow{Limit: beyondLimit, Window: 366 * 24 * time.Hour}),
-			rig.Policy(t, ratelimit.SlidingWindowCounter{Limit: beyondLimit, Window: 100 * 24 * time.Hour}),
-			rig.Policy(t, ratelimit.TokenBucket{Capacity: beyondLimit, RefillTokens: beyondLimit, RefillPeriod: bucketPeriod}),
-		}
+// policiesBeyond are of a limit that is not reached, and free nothing.
+func policiesBeyond(t *testing.T) []ratelimit.Policy {
+	return []ratelimit.Policy{
+		rig.Policy(t, ratelimit.FixedWindow{Limit: beyondLimit, Window: 366 * 24 * time.Hour}),
+		rig.Policy(t, ratelimit.SlidingWindowCounter{Limit: beyondLimit, Window: 100 * 24 * time.Hour}),
+		rig.Policy(t, ratelimit.TokenBucket{Capacity: beyondLimit, RefillTokens: beyondLimit, RefillPeriod: bucketPeriod}),
 	}
 }
 
-// load is callers who ask without a pause, of one subject a policy, until they are stopped.
+// load is callers who ask without a pause, of one subject in each way, until they are stopped.
 type load struct {
 	scene    *scene
 	subjects []question
@@ -53,9 +51,9 @@ type tally struct{ admitted, doubtful atomic.Int64 }
 
 // begin lets callers ask of the subjects in turn.
 func (s *scene) begin(callers int) *load {
-	l := &load{scene: s, told: make([]tally, len(s.Config.Policies))}
-	for _, p := range s.Config.Policies {
-		l.subjects = append(l.subjects, questionOf(p.ID()))
+	l := &load{scene: s, told: make([]tally, len(s.ways()))}
+	for _, way := range s.ways() {
+		l.subjects = append(l.subjects, questionOf(way))
 	}
 	for caller := range callers {
 		l.callers.Go(func() {
@@ -71,7 +69,7 @@ func (l *load) askOnce(i int) {
 	switch class(l.scene.ask(l.subjects[i])) {
 	case "allowed":
 		l.told[i].admitted.Add(1)
-	case "indeterminate":
+	case l.scene.word("indeterminate"):
 		l.told[i].doubtful.Add(1)
 	case "denied":
 	default:
@@ -109,8 +107,11 @@ func (l *load) expectCharged() {
 
 // A script cache that is lost all the time costs round trips and nothing else.
 func TestLoad_scriptsAreFlushedAllTheTime(t *testing.T) {
-	t.Parallel()
-	s := stage(t, nil, underLoad, unlimited(t))
+	each(t, scriptsAreFlushed)
+}
+
+func scriptsAreFlushed(t *testing.T, k *kind) {
+	s := k.stage(t, nil, underLoad, unlimited)
 	l := s.begin(loadCallers)
 	flushes := 0
 	s.Eventually("send its sources often", func() bool {
@@ -130,9 +131,12 @@ func TestLoad_scriptsAreFlushedAllTheTime(t *testing.T) {
 // one that was on its way, and one that was sent before the news of the end arrived. Many more connections are idle, and
 // nobody is sent on one that is known to have ended.
 func TestLoad_connectionsAreKilledAllTheTime(t *testing.T) {
-	t.Parallel()
+	each(t, connectionsAreKilled)
+}
+
+func connectionsAreKilled(t *testing.T, k *kind) {
 	const times = 20
-	s := stage(t, nil, underLoad, unlimited(t))
+	s := k.stage(t, nil, underLoad, unlimited)
 	l := s.begin(loadCallers)
 	killed := int64(0)
 	for range times {
@@ -157,8 +161,7 @@ func TestLoad_connectionsAreKilledAllTheTime(t *testing.T) {
 // A server that loses its data under load gives each subject its limit once more, exactly: one lost history is one more
 // allowance.
 func TestLoad_dataThatIsLostIsOneMoreLimit(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
+	rows := []struct {
 		sentence string
 		lose     func(s *scene, l *load) (followed string)
 		heard    []string
@@ -168,31 +171,37 @@ func TestLoad_dataThatIsLostIsOneMoreLimit(t *testing.T) {
 			"the server is killed and comes back empty under load", comesBackEmpty,
 			[]string{"allowed", "denied", "indeterminate", "unavailable CONNECTION", "unavailable SERVER"},
 		},
-	} {
-		t.Run(row.sentence, func(t *testing.T) {
-			t.Parallel()
-			s := stage(t, nil, underLoad)
-			l := s.begin(loadCallers)
-			l.awaitDenials()
-			for _, q := range l.subjects {
-				s.expectCharged(q, rig.Limit)
-			}
-			followed := row.lose(s, l)
-			l.awaitDenials()
-			l.stop()
-			for i, q := range l.subjects {
-				if got := l.told[i].admitted.Load(); got != 2*rig.Limit {
-					t.Errorf("%s: %d admitted over one lost history, want %d", q.policy, got, 2*rig.Limit)
-				}
-				s.expectCharged(q, rig.Limit)
-			}
-			s.expectHeard(row.heard...)
-			s.recovers()
-			evidence.Record(t, row.sentence+": admitted of a limit of "+fmt.Sprint(rig.Limit), "%d, %d and %d",
-				l.told[0].admitted.Load(), l.told[1].admitted.Load(), l.told[2].admitted.Load())
-			s.record(row.sentence, "each subject had its limit once more; %s", followed)
-		})
 	}
+	each(t, func(t *testing.T, k *kind) {
+		for _, row := range rows {
+			t.Run(row.sentence, func(t *testing.T) {
+				t.Parallel()
+				s := k.stage(t, nil, underLoad)
+				l := s.begin(loadCallers)
+				l.awaitDenials()
+				for _, q := range l.subjects {
+					s.expectCharged(q, rig.Limit)
+				}
+				followed := row.lose(s, l)
+				l.awaitDenials()
+				l.stop()
+				var admitted []string
+				for i, q := range l.subjects {
+					got := l.told[i].admitted.Load()
+					if got != 2*rig.Limit {
+						t.Errorf("%s: %d admitted over one lost history, want %d", q.way, got, 2*rig.Limit)
+					}
+					admitted = append(admitted, fmt.Sprint(got))
+					s.expectCharged(q, rig.Limit)
+				}
+				s.expectHeard(row.heard...)
+				s.recovers()
+				evidence.Record(t, fmt.Sprintf("%s, %s: admitted of a limit of %d", row.sentence, k.name, rig.Limit), "%s",
+					strings.Join(admitted, " and "))
+				s.record(row.sentence, "each subject had its limit once more; %s", followed)
+			})
+		}
+	})
 }
 
 func flushes(s *scene, _ *load) string {
@@ -216,9 +225,7 @@ func comesBackEmpty(s *scene, l *load) string {
 func (l *load) awaitDenials() {
 	l.scene.t.Helper()
 	for _, q := range l.subjects {
-		l.scene.Eventually("reach the limit of "+q.policy, func() bool {
-			return l.scene.Charged(q.policy, q.subject) == rig.Limit
-		})
+		l.scene.Eventually("reach the limit of "+q.way, func() bool { return l.scene.charged(q) == rig.Limit })
 	}
 	l.awaitCalls("denied", 2*loadCallers)
 }

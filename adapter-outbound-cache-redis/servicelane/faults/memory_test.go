@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
@@ -50,9 +49,12 @@ func (s *scene) fill(evictions int64) (written int) {
 
 // A full server that evicts nothing charges nobody, still denies, and serves as soon as there is room.
 func TestMemory_aFullServerChargesNobodyAndStillDenies(t *testing.T) {
-	t.Parallel()
+	each(t, aFullServer)
+}
+
+func aFullServer(t *testing.T, k *kind) {
 	const want = "unavailable SERVER"
-	s := stage(t, []string{"--maxmemory-policy", "noeviction"}, roomy(transportTimeout))
+	s := k.stage(t, []string{"--maxmemory-policy", "noeviction"}, roomy(transportTimeout))
 	before, spent := s.admit(1), s.admit(rig.Limit)
 	s.bound(mebibyte)
 	written := s.fill(0)
@@ -62,23 +64,11 @@ func TestMemory_aFullServerChargesNobodyAndStillDenies(t *testing.T) {
 		s.demand(q, want)
 	}
 	for _, q := range spent {
-		s.demand(question{q.policy, q.subject, 1}, "denied 0")
+		s.demand(q, "denied 0")
 	}
-	for _, q := range spent {
-		questions := batchOf(q.policy)
-		questions[batchSize/2] = question{q.policy, q.subject, 1}
-		g := s.gather(questions...)
-		g.send()
-		if commands := g.commands(); commands != 1 {
-			t.Errorf("%s: a batch went in %d commands", q.policy, commands)
-		}
-		for i, got := range g.answers {
-			if i == batchSize/2 && got != "denied 0" || i != batchSize/2 && got != want {
-				t.Errorf("%s, member %d of a batch: got %s", q.policy, i, got)
-			}
-			if i != batchSize/2 {
-				asked = append(asked, questions[i])
-			}
+	if s.edge != nil {
+		for _, q := range spent {
+			asked = append(asked, s.fullInABatch(q, want)...)
 		}
 	}
 	for n := range written {
@@ -95,33 +85,54 @@ func TestMemory_aFullServerChargesNobodyAndStillDenies(t *testing.T) {
 	s.goesOn(before...)
 }
 
+// fullInABatch has a batch under a policy meet a full server, amid it one who has spent his limit.
+func (s *scene) fullInABatch(spent question, want string) (others []question) {
+	s.t.Helper()
+	questions := batchOf(spent.way)
+	questions[batchSize/2] = spent
+	g := s.gather(questions...)
+	g.send()
+	if commands := g.commands(); commands != 1 {
+		s.t.Errorf("%s: a batch went in %d commands", spent.way, commands)
+	}
+	for i, got := range g.answers {
+		if i == batchSize/2 && got != "denied 0" || i != batchSize/2 && got != want {
+			s.t.Errorf("%s, member %d of a batch: got %s", spent.way, i, got)
+		}
+		if i != batchSize/2 {
+			others = append(others, questions[i])
+		}
+	}
+	return others
+}
+
 // An error of one member of a batch is its caller's alone.
 func TestMemory_aMemberThatFailsIsItsCallersAlone(t *testing.T) {
 	t.Parallel()
-	s := stage(t, nil, roomy(transportTimeout))
-	for _, p := range s.Config.Policies {
-		questions := batchOf(p.ID())
-		s.do("SET", s.StateKey(p.ID(), questions[2].subject), "of somebody else")
+	s := edgePort.stage(t, nil, roomy(transportTimeout))
+	for _, policy := range s.ways() {
+		questions := batchOf(policy)
+		s.do("SET", s.edge.StateKey(policy, questions[2].subject), "of somebody else")
 		s.settles()
 		g := s.gather(questions...)
 		g.send()
 		s.settles()
 		if commands := g.commands(); commands != 1 {
-			t.Errorf("%s: a batch went in %d commands", p.ID(), commands)
+			t.Errorf("%s: a batch went in %d commands", policy, commands)
 		}
 		for i, q := range questions {
 			if i == 2 {
 				if g.answers[i] != "incompatible STATE" {
-					t.Errorf("%s, whose key is no state: got %s", p.ID(), g.answers[i])
+					t.Errorf("%s, whose key is no state: got %s", policy, g.answers[i])
 				}
-				if got := s.do("GET", s.StateKey(p.ID(), q.subject)); got != "of somebody else" {
-					t.Errorf("%s: the key became %v", p.ID(), got)
+				if got := s.do("GET", s.edge.StateKey(policy, q.subject)); got != "of somebody else" {
+					t.Errorf("%s: the key became %v", policy, got)
 				}
-				s.do("DEL", s.StateKey(p.ID(), q.subject))
+				s.do("DEL", s.edge.StateKey(policy, q.subject))
 				continue
 			}
 			if g.answers[i] != admitted {
-				t.Errorf("%s, beside a key that is no state: got %s, want %s", p.ID(), g.answers[i], admitted)
+				t.Errorf("%s, beside a key that is no state: got %s, want %s", policy, g.answers[i], admitted)
 			}
 			s.expectCharged(q, 1)
 		}
@@ -130,28 +141,33 @@ func TestMemory_aMemberThatFailsIsItsCallersAlone(t *testing.T) {
 	s.record("one key of a batch holds something else", "the other members were served")
 }
 
-// A server that evicts gives whom it evicts a new allowance, and nobody else; the provider warns of it from the start.
+// A server that evicts gives whom it evicts a new allowance, and nobody else; the limiter warns of it from the start.
 func TestMemory_whoIsEvictedStartsAnew(t *testing.T) {
-	t.Parallel()
-	for _, policy := range []string{"allkeys-lru", "volatile-lru"} {
-		t.Run(policy, func(t *testing.T) {
-			t.Parallel()
-			evicts(t, policy)
-		})
-	}
+	each(t, func(t *testing.T, k *kind) {
+		for _, policy := range []string{"allkeys-lru", "volatile-lru"} {
+			t.Run(policy, func(t *testing.T) {
+				t.Parallel()
+				evicts(t, k, policy)
+			})
+		}
+	})
 }
 
-func evicts(t *testing.T, policy string) {
+func evicts(t *testing.T, k *kind, policy string) {
 	const subjects, evictions = 300, 150
-	s := stage(t, []string{"--maxmemory-policy", policy}, func(c *redislimit.Config) { c.Redis.MaxInFlight = 32 })
-	if !says(s.Provider.Connection().Health().Warnings, policy) {
-		t.Errorf("warnings %q do not name the eviction policy", s.Provider.Connection().Health().Warnings)
+	s := k.stage(t, []string{"--maxmemory-policy", policy}, func(o *options) { o.MaxInFlight = 32 })
+	if !says(s.Connection.Health().Warnings, policy) {
+		t.Errorf("warnings %q do not name the eviction policy", s.Connection.Health().Warnings)
+	}
+	ways := s.ways()
+	if k == &slidingLog {
+		ways = []string{oneLayer} // of two, each is evicted by itself
 	}
 	var asked []question
-	for range subjects / 3 {
-		for _, p := range s.Config.Policies {
-			q := questionOf(p.ID())
-			s.Expect(q.policy, q.subject, 1, admitted)
+	for range subjects / len(ways) {
+		for _, way := range ways {
+			q := questionOf(way)
+			s.expect(q, admitted)
 			asked = append(asked, q)
 		}
 	}
@@ -160,7 +176,7 @@ func evicts(t *testing.T, policy string) {
 	s.do("CONFIG", "SET", "maxmemory", "0")
 	evicted := 0
 	for _, q := range asked {
-		before := s.Charged(q.policy, q.subject)
+		before := s.charged(q)
 		if before == 0 {
 			evicted++
 		}
@@ -170,7 +186,7 @@ func evicts(t *testing.T, policy string) {
 	if evicted == 0 || evicted == subjects {
 		t.Errorf("%d of %d subjects were evicted, which shows nothing of the others", evicted, subjects)
 	}
-	evidence.Record(t, "subjects evicted by "+policy+", and so with a new allowance", "%d of %d", evicted, subjects)
+	evidence.Record(t, "subjects evicted by "+policy+", and so with a new allowance, "+k.name, "%d of %d", evicted, subjects)
 	s.record("maxmemory with "+policy+": subjects are evicted",
-		"%d of %d started anew, the others went on; the provider warns from its start", evicted, subjects)
+		"%d of %d started anew, the others went on; the limiter warns from its start", evicted, subjects)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
 )
 
@@ -13,13 +12,16 @@ const (
 	otherPassword = "another one"
 )
 
-// A wrong password is named, nothing is sent, and made right on the server the provider serves by itself.
+// A wrong password is named, nothing is sent, and made right on the server the limiter serves by itself.
 func TestPassword_thatIsWrongIsNamedAndNothingIsSent(t *testing.T) {
-	t.Parallel()
+	each(t, passwordIsWrong)
+}
+
+func passwordIsWrong(t *testing.T, k *kind) {
 	own := server.Start(t)
-	grant(t, own, user, "")
+	k.grant(t, own, user, "")
 	own.Do(t, "ACL", "SETUSER", user, "resetpass", ">"+otherPassword)
-	s := sceneOf(t, own, rig.NewUnready(t, own.Addr(), own, as(user)))
+	s := k.unready(t, own, as(user))
 	err := s.firstAttempt()
 	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), password) {
 		t.Errorf("the first attempt says %v, want WRONGPASS and no password", err)
@@ -39,10 +41,13 @@ func TestPassword_thatIsWrongIsNamedAndNothingIsSent(t *testing.T) {
 // A password that is rotated under load costs nothing while connections live. Once they end, calls are refused and
 // nothing is charged, until the password is back.
 func TestPassword_thatIsRotatedUnderLoad(t *testing.T) {
-	t.Parallel()
+	each(t, passwordIsRotated)
+}
+
+func passwordIsRotated(t *testing.T, k *kind) {
 	own := server.Start(t)
-	grant(t, own, user, "")
-	s := sceneOf(t, own, rig.New(t, own.Addr(), own, underLoad, unlimited(t), as(user)))
+	k.grant(t, own, user, "")
+	s := k.at(t, own, underLoad, unlimited, as(user))
 	l := s.begin(loadCallers)
 	l.awaitCalls("allowed", 500)
 	own.Do(t, "ACL", "SETUSER", user, "resetpass", ">"+otherPassword)
@@ -53,7 +58,7 @@ func TestPassword_thatIsRotatedUnderLoad(t *testing.T) {
 	own.Do(t, "CLIENT", "KILL", "USER", user)
 	l.awaitCalls("unavailable CREDENTIALS", loadCallers)
 	s.Eventually("say that the password is refused", func() bool {
-		health := s.Provider.Connection().Health()
+		health := s.Connection.Health()
 		return !health.Ready && health.Refused && says(health.Problems, "WRONGPASS")
 	})
 	l.stop()

@@ -2,12 +2,12 @@ package faults_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
@@ -15,21 +15,38 @@ import (
 
 // scene is one fault, a server of its own, and the account of the evaluations that were asked for while it lasted.
 type scene struct {
-	*rig.Rig
+	*rig.Line
+	limiter
 	account
 	t      *testing.T
+	kind   *kind
 	server server.Server
+	edge   *rig.Rig // the provider, if the limiter is the edge port
 }
 
-// stage starts a server and opens a provider that is ready.
-func stage(t *testing.T, directives []string, changes ...func(*redislimit.Config)) *scene {
+// stage starts a server and opens a limiter that is ready.
+func (k *kind) stage(t *testing.T, directives []string, changes ...func(*options)) *scene {
 	t.Helper()
-	own := server.Start(t, directives...)
-	return sceneOf(t, own, rig.New(t, own.Addr(), own, changes...))
+	return k.at(t, server.Start(t, directives...), changes...)
 }
 
-func sceneOf(t *testing.T, own server.Server, r *rig.Rig) *scene {
-	return &scene{Rig: r, t: t, server: own, account: account{heard: map[string]int64{}}}
+// at is stage at a server that runs.
+func (k *kind) at(t *testing.T, own server.Server, changes ...func(*options)) *scene {
+	t.Helper()
+	s := k.unready(t, own, changes...)
+	s.AwaitReady()
+	return s
+}
+
+// unready is at without the wait.
+func (k *kind) unready(t *testing.T, own server.Server, changes ...func(*options)) *scene {
+	t.Helper()
+	line, opened := k.open(t, own, changes)
+	s := &scene{Line: line, limiter: opened, t: t, kind: k, server: own, account: account{heard: map[string]int64{}}}
+	if p, is := opened.(port); is {
+		s.edge = p.Rig
+	}
+	return s
 }
 
 // do sends one command straight to the server, which must not refuse it.
@@ -53,24 +70,33 @@ func (s *scene) block(args ...string) {
 	s.t.Cleanup(func() { cancel(); done.Wait() })
 }
 
-// question is one evaluation.
-type question struct {
-	policy, subject string
-	cost            int64
-}
-
-func questionOf(policy string) question { return question{policy, rig.Subject(), 1} }
-
-// admit has a new subject of each policy admitted at a cost, before the fault and so beside the account.
-func (s *scene) admit(cost int64) []question {
+// admit has a new subject admitted so many times in each way, before the fault and so beside the account.
+func (s *scene) admit(times int64) []question {
 	s.t.Helper()
 	var admitted []question
-	for _, p := range s.Config.Policies {
-		q := question{p.ID(), rig.Subject(), cost}
-		s.Expect(q.policy, q.subject, cost, rig.Allowed(p.Limit()-cost))
+	for _, way := range s.ways() {
+		q := questionOf(way)
+		for n := range times {
+			s.expect(q, rig.Allowed(s.limit(way)-1-n))
+		}
 		admitted = append(admitted, q)
 	}
 	return admitted
+}
+
+// say asks with a deadline beyond what any call may take, and answers what was heard.
+func (s *scene) say(q question) string {
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Patience)
+	defer cancel()
+	return s.evaluate(ctx, q)
+}
+
+// expect asks beside the account.
+func (s *scene) expect(q question, want string) {
+	s.t.Helper()
+	if got := s.say(q); got != want {
+		s.t.Errorf("%s: got %s, want %s", q.way, got, want)
+	}
 }
 
 // recovers is serves, and demands that no key was left without a lifetime.
@@ -83,19 +109,19 @@ func (s *scene) recovers() time.Duration {
 	return took
 }
 
-// serves waits until each policy allows a new subject, and demands that the breaker is closed. What it answers is how
+// serves waits until a new subject is allowed in each way, and demands that the breaker is closed. What it answers is how
 // long that took, so it is called at the moment when the fault ends.
 func (s *scene) serves() time.Duration {
 	s.t.Helper()
 	took := s.Eventually("serve again", func() bool {
-		for _, p := range s.Config.Policies {
-			if rig.Say(s.Evaluate(p.ID(), rig.Subject(), 1)) != rig.Allowed(p.Limit()-1) {
+		for _, way := range s.ways() {
+			if s.say(questionOf(way)) != rig.Allowed(s.limit(way)-1) {
 				return false
 			}
 		}
 		return true
 	})
-	if breaker := s.Provider.Connection().Breaker(); breaker != "closed" {
+	if breaker := s.Connection.Breaker(); breaker != "closed" {
 		s.t.Errorf("the breaker is %s, want closed", breaker)
 	}
 	return took
@@ -105,31 +131,34 @@ func (s *scene) serves() time.Duration {
 func (s *scene) goesOn(questions ...question) {
 	s.t.Helper()
 	for _, q := range questions {
-		before := s.Charged(q.policy, q.subject)
-		s.Expect(q.policy, q.subject, 1, rig.Allowed(rig.Limit-1-before))
+		s.expect(q, rig.Allowed(s.limit(q.way)-1-s.charged(q)))
 	}
 }
 
-// keys lists the provider's keys of one kind.
-func (s *scene) keys(kind string) []string {
+// named lists the keys of a pattern.
+func (s *scene) named(pattern string) []string {
 	s.t.Helper()
 	var found []string
-	for _, name := range s.do("KEYS", s.Config.KeyPrefix+":v1:rate:*:"+kind+":*").([]any) {
+	for _, name := range s.do("KEYS", pattern).([]any) {
 		found = append(found, name.(string))
 	}
 	return found
 }
 
-// forever lists the provider's keys that have no lifetime.
+// states lists the keys that hold a subject's state.
+func (s *scene) states() []string {
+	s.t.Helper()
+	states, _ := s.patterns()
+	return s.named(states)
+}
+
+// forever lists the limiter's keys that have no lifetime.
 func (s *scene) forever() []string {
 	s.t.Helper()
-	var found []string
-	for _, name := range append(s.keys("state"), s.keys("probe")...) {
-		if s.do("PTTL", name) == int64(-1) {
-			found = append(found, name)
-		}
-	}
-	return found
+	_, probes := s.patterns()
+	return slices.DeleteFunc(append(s.states(), s.named(probes)...), func(name string) bool {
+		return s.do("PTTL", name) != int64(-1)
+	})
 }
 
 // says tells whether one of the texts has the part.

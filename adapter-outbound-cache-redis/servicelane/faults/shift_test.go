@@ -6,50 +6,55 @@ import (
 	"testing"
 	"time"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 )
 
-const shiftTimeout = 250 * time.Millisecond
+const (
+	shiftTimeout = 250 * time.Millisecond
+	loneTimeout  = 600 * time.Millisecond // a call of the log dials within it as well
+)
 
-// shifts are what puts a reply where another one is waited for.
-var shifts = []struct {
+// shift is what puts a reply where another one is waited for.
+type shift struct {
 	sentence string
 	fault    redistest.Fault
 	shifts   bool // within a group: the next reply stands in its place, and shows as one of another policy
-}{
-	{"the first reply of a connection is eaten", redistest.Replace(nil), true},
-	{"the first reply of a connection comes when its caller has given up", redistest.Delay(shiftTimeout * 3 / 2), false},
+}
+
+func shiftsOf(timeout time.Duration) []shift {
+	return []shift{
+		{"the first reply of a connection is eaten", redistest.Replace(nil), true},
+		{"the first reply of a connection comes when its caller has given up", redistest.Delay(timeout * 3 / 2), false},
+	}
 }
 
 // One caller after another on one connection: who comes after a reply that was missed reads his own.
 func TestShift_theNextCallerReadsHisOwn(t *testing.T) {
-	t.Parallel()
-	const missed = 30      // the cost of what is missed, so that its reply would show
-	own := server.Start(t) // a link of its own is what each row harms
-	for _, row := range shifts {
-		t.Run(row.sentence, func(t *testing.T) {
-			t.Parallel()
-			s := sceneOf(t, own, rig.New(t, own.Addr(), own, roomy(shiftTimeout), func(c *redislimit.Config) { c.Redis.MaxInFlight = 1 }))
-			var lost []question
-			for _, p := range s.Config.Policies {
-				q := question{p.ID(), rig.Subject(), missed}
-				s.Link.Fault("EVALSHA", 1, row.fault)
-				s.demand(q, "indeterminate")
-				next := questionOf(p.ID())
-				s.demand(next, admitted)
-				s.expectCharged(q, missed)
-				s.expectCharged(next, 1)
-				lost = append(lost, q)
-			}
-			s.recovers()
-			s.record(row.sentence, "the next caller, on a connection of his own, read his own")
-			s.goesOn(lost...)
-		})
-	}
+	const before = 30 // calls of who then misses a reply, so that it would show
+	each(t, func(t *testing.T, k *kind) {
+		own := server.Start(t) // a link of its own is what each row harms
+		for _, row := range shiftsOf(loneTimeout) {
+			t.Run(row.sentence, func(t *testing.T) {
+				t.Parallel()
+				s := k.at(t, own, roomy(loneTimeout), func(o *options) { o.MaxInFlight = 1 })
+				lost := s.admit(before)
+				for _, q := range lost {
+					s.Link.Fault("EVALSHA", 1, row.fault)
+					s.demand(q, "indeterminate")
+					next := questionOf(q.way)
+					s.demand(next, admitted)
+					s.expectChargedSince(q, before, 1)
+					s.expectCharged(next, 1)
+				}
+				s.recovers()
+				s.record(row.sentence, "the next caller, on a connection of his own, read his own")
+				s.goesOn(lost...)
+			})
+		}
+	})
 }
 
 // Forty callers, each with a policy, a limit and a subject of his own, over few connections: no decision shows the
@@ -60,19 +65,19 @@ func TestShift_noCallerIsToldAnothersDecision(t *testing.T) {
 	t.Parallel()
 	const callers, each = 40, 12
 	own := server.Start(t) // a link of its own is what each row harms
-	for _, row := range shifts {
+	for _, row := range shiftsOf(shiftTimeout) {
 		t.Run(row.sentence, func(t *testing.T) {
 			t.Parallel()
-			s := sceneOf(t, own, rig.New(t, own.Addr(), own, roomy(shiftTimeout), func(c *redislimit.Config) {
-				c.Redis.MaxInFlight, c.Policies = 8, limitsOfTheirOwn(t, callers)
-			}))
+			s := edgePort.at(t, own, roomy(shiftTimeout), func(o *options) {
+				o.MaxInFlight, o.policies = 8, limitsOfTheirOwn(t, callers)
+			})
 			for range callers {
 				s.Link.Fault("EVALSHA", 1, row.fault)
 				s.Link.Fault("EVALSHA", 5, redistest.Pass())
 			}
 			var all sync.WaitGroup
 			asked := make([]question, callers)
-			for i, p := range s.Config.Policies {
+			for i, p := range s.edge.Config.Policies {
 				asked[i] = questionOf(p.ID())
 				all.Go(func() { s.askInARow(p, asked[i].subject, each) })
 			}
@@ -116,7 +121,7 @@ func limitsOfTheirOwn(t *testing.T, n int) []ratelimit.Policy {
 func (s *scene) askInARow(p ratelimit.Policy, subject string, n int64) {
 	allowed := int64(0)
 	for call := int64(1); call <= n; call++ {
-		o := s.Evaluate(p.ID(), subject, 1)
+		o := s.edge.Evaluate(p.ID(), subject, 1)
 		s.enter(rig.Say(o))
 		ratelimit.Match(o, func(e ratelimit.Evaluated) struct{} {
 			allowed++

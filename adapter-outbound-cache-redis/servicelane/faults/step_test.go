@@ -24,10 +24,11 @@ func TestStep_ofTheServersOwnClock(t *testing.T) {
 	}
 	rows := []struct {
 		sentence string
-		step     func(t *testing.T, s *scene, c *clock)
+		step     func(t *testing.T, c *clock)
 	}{
 		{"an hour forth and back", anHourForthAndBack},
 		{"back within what policies allow", backWithinWhatPoliciesAllow},
+		{"a log's window and more forth and back", beyondALogsWindow},
 	}
 	if source.Binary == "" {
 		rows = nil
@@ -36,14 +37,15 @@ func TestStep_ofTheServersOwnClock(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.sentence, func(t *testing.T) {
 			c := preload(t, source.Binary)
-			row.step(t, stage(t, nil), c)
+			row.step(t, c)
 		})
 	}
 }
 
 // Who spent in an hour that the clock then takes back is refused until it is safe, to the millisecond, while others are
 // served; once the hour has come he goes on from what he had spent.
-func anHourForthAndBack(t *testing.T, s *scene, c *clock) {
+func anHourForthAndBack(t *testing.T, c *clock) {
+	s := edgePort.stage(t, nil)
 	spent := s.admit(1)
 	c.set(t, time.Hour)
 	safe := map[question]int64{}
@@ -61,7 +63,7 @@ func anHourForthAndBack(t *testing.T, s *scene, c *clock) {
 		seen := s.observed(q)
 		s.demand(q, rig.Allowed(rig.Limit-3))
 		if s.observed(q) != seen {
-			t.Errorf("%s: the state has seen %d, want %d still", q.policy, s.observed(q), seen)
+			t.Errorf("%s: the state has seen %d, want %d still", q.way, s.observed(q), seen)
 		}
 	}
 	c.set(t, time.Hour)
@@ -69,7 +71,7 @@ func anHourForthAndBack(t *testing.T, s *scene, c *clock) {
 		seen := s.observed(q)
 		s.demand(q, rig.Allowed(rig.Limit-4))
 		if s.observed(q) <= seen {
-			t.Errorf("%s: the state has seen %d, want more than %d", q.policy, s.observed(q), seen)
+			t.Errorf("%s: the state has seen %d, want more than %d", q.way, s.observed(q), seen)
 		}
 		s.expectChargedSince(q, 1, 3)
 	}
@@ -77,14 +79,15 @@ func anHourForthAndBack(t *testing.T, s *scene, c *clock) {
 	s.record("the server's own clock steps an hour forth and back", "refused to the millisecond, others served; went on once the hour had come")
 }
 
-func backWithinWhatPoliciesAllow(t *testing.T, s *scene, c *clock) {
+func backWithinWhatPoliciesAllow(t *testing.T, c *clock) {
+	s := edgePort.stage(t, nil)
 	spent := s.admit(1)
 	c.set(t, -clamped/2)
 	for _, q := range spent {
 		seen := s.observed(q)
 		s.demand(q, rig.Allowed(rig.Limit-2))
 		if s.observed(q) != seen {
-			t.Errorf("%s: the state has seen %d, want %d still", q.policy, s.observed(q), seen)
+			t.Errorf("%s: the state has seen %d, want %d still", q.way, s.observed(q), seen)
 		}
 		s.expectChargedSince(q, 1, 1)
 	}
@@ -92,6 +95,49 @@ func backWithinWhatPoliciesAllow(t *testing.T, s *scene, c *clock) {
 	s.goesOn(spent...)
 	s.recovers()
 	s.record("the server's own clock steps back by 1 s of the 2 s allowed", "counted on from the time that was seen")
+}
+
+// A log whose newest call is more than a window ahead is refused and left as it is, while others are served; from within
+// a window on it counts at that call's time.
+func beyondALogsWindow(t *testing.T, c *clock) {
+	const window = time.Hour
+	s := slidingLog.stage(t, nil, func(o *options) { o.window = window })
+	spent := s.admit(1)
+	c.set(t, 2*window)
+	for _, q := range spent {
+		s.demand(q, admitted) // what was counted before has left the window
+	}
+	c.set(t, 0)
+	for _, q := range spent {
+		before := s.newest(q)
+		s.demand(q, "clock unsafe")
+		if s.charged(q) != 1 || s.newest(q) != before {
+			t.Errorf("%s: the refusal changed the log", q.way)
+		}
+	}
+	s.recovers()
+	c.set(t, window)
+	for _, q := range spent {
+		before := s.newest(q)
+		s.demand(q, rig.Allowed(rig.Limit-2))
+		if s.newest(q) != before {
+			t.Errorf("%s: counted at %v, want %v", q.way, s.newest(q), before)
+		}
+	}
+	c.set(t, 2*window)
+	for _, q := range spent {
+		s.demand(q, rig.Allowed(rig.Limit-3))
+		s.expectCharged(q, 3)
+	}
+	s.recovers()
+	s.record("the server's own clock steps two windows forth and back", "refused while more than a window ahead, others served; then counted on from the newest call")
+}
+
+// newest is the time of a log's newest call.
+func (s *scene) newest(q question) string {
+	s.t.Helper()
+	tenant, _ := s.limiter.(log).keys(q.subject)
+	return s.do("ZRANGE", tenant, "-1", "-1", "WITHSCORES").([]any)[1].(string)
 }
 
 // clock is what the server's clock is beside the machine's.

@@ -49,7 +49,7 @@ func newScene(t *testing.T) *scene {
 	}
 	return &scene{
 		t: t, left: server.NewNetwork(t), between: server.NewNetwork(t), right: server.NewNetwork(t),
-		Rig: &rig.Rig{T: t, Config: redislimit.Config{
+		Rig: &rig.Rig{Line: &rig.Line{T: t}, Config: redislimit.Config{
 			KeyPrefix: "lane." + strings.ToLower(rand.Text()[:12]), Secret: own, Policies: policies,
 		}},
 	}

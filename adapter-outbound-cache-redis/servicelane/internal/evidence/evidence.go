@@ -29,6 +29,7 @@ type Figure struct {
 // Fault is what came of one fault: what callers heard, and what the server charged.
 type Fault struct {
 	Name     string // in the reader's words: "the reply is lost"
+	Limiter  string // that it met: "edge port", "sliding log"
 	Calls    int64  // evaluations asked for while it lasted
 	Heard    string // "indeterminate", "unavailable SERVER"
 	Charged  int64  // by the server, of those calls

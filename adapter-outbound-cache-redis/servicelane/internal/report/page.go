@@ -78,7 +78,9 @@ func (s Suite) write(b *strings.Builder) {
 		return
 	}
 	// Tests end in another order every time.
-	slices.SortStableFunc(s.Faults, func(a, b evidence.Fault) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.Faults, func(a, b evidence.Fault) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Limiter, b.Limiter))
+	})
 	slices.SortStableFunc(s.Figures, func(a, b evidence.Figure) int {
 		if a.Part != "" && a.Part == b.Part {
 			return 0
@@ -87,9 +89,9 @@ func (s Suite) write(b *strings.Builder) {
 	})
 	fmt.Fprintf(b, "\n## %s, RESP%d\n", strings.ToUpper(s.Name[:1])+s.Name[1:], s.Protocol)
 	if len(s.Faults) > 0 {
-		b.WriteString("\n| fault | calls | heard | charged | then |\n|---|--:|---|--:|---|\n")
+		b.WriteString("\n| fault | limiter | calls | heard | charged | then |\n|---|---|--:|---|--:|---|\n")
 		for _, f := range s.Faults {
-			fmt.Fprintf(b, "| %s | %d | %s | %d | %s |\n", cell(f.Name), f.Calls, cell(f.Heard), f.Charged, cell(f.Followed))
+			fmt.Fprintf(b, "| %s | %s | %d | %s | %d | %s |\n", cell(f.Name), cell(f.Limiter), f.Calls, cell(f.Heard), f.Charged, cell(f.Followed))
 		}
 	}
 	for i, f := range s.Figures {

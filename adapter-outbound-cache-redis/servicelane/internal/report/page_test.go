@@ -50,7 +50,10 @@ func TestText_showsCountsFaultsAndFigures(t *testing.T) {
 	got, err := page(
 		report.Suite{
 			Name: "faults", Protocol: 2, Passed: 3, Seconds: 1.4, Server: "redis 7.0.15",
-			Faults: []evidence.Fault{{Name: "the reply is lost"}, {Name: "a | b", Calls: 3, Heard: "indeterminate", Charged: 2, Followed: "allowed"}},
+			Faults: []evidence.Fault{
+				{Name: "the reply is lost"}, {Name: "a | b", Limiter: "sliding log"},
+				{Name: "a | b", Limiter: "edge port", Calls: 3, Heard: "indeterminate", Charged: 2, Followed: "allowed"},
+			},
 		},
 		report.Suite{Name: "promises", Protocol: 3, Passed: 1, Server: "redis 7.0.15", Figures: []evidence.Figure{{What: "steps", Value: "12"}}},
 	).Text()
@@ -68,10 +71,11 @@ Written by ` + "`make service-lane`" + ` on 2026-05-04 03:02 UTC. The server is 
 
 ## Faults, RESP2
 
-| fault | calls | heard | charged | then |
-|---|--:|---|--:|---|
-| a \| b | 3 | indeterminate | 2 | allowed |
-| the reply is lost | 0 |  | 0 |  |
+| fault | limiter | calls | heard | charged | then |
+|---|---|--:|---|--:|---|
+| a \| b | edge port | 3 | indeterminate | 2 | allowed |
+| a \| b | sliding log | 0 |  | 0 |  |
+| the reply is lost |  | 0 |  | 0 |  |
 
 ## Promises, RESP3
 

@@ -1,4 +1,4 @@
-// Package rig is a provider at a lane's server, behind a link that can fail, and what a test needs to ask both.
+// Package rig is a limiter at a lane's server, behind a link that can fail, and what a test needs to ask both.
 //
 // The one rule that matters: what was charged is read from the server, past the link, and never inferred from answers.
 package rig
@@ -13,11 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/key"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redislimit"
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/redistest"
-	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/evidence"
 	"github.com/edgelimit/edgelimit/shared-contract/ratelimit"
 	"github.com/edgelimit/edgelimit/shared-contract/secret"
 )
@@ -29,20 +26,11 @@ const (
 	Limit          = 100 // of each of Policies
 	CommandTimeout = 300 * time.Millisecond
 	Patience       = 20 * time.Second // for what must come by itself
-
-	pollEvery = 2 * time.Millisecond
 )
 
-// Witness asks a server past the link.
-type Witness interface {
-	Do(tb testing.TB, args ...string) any
-}
-
-// Rig is a provider, the link that it dials, and the server behind.
+// Rig is a provider of the edge port on a line, and its configuration.
 type Rig struct {
-	T        testing.TB
-	Server   Witness
-	Link     *redistest.Link
+	*Line
 	Config   redislimit.Config
 	Provider *redislimit.Provider
 }
@@ -96,30 +84,12 @@ func PolicyNamed(tb testing.TB, id string, a ratelimit.Algorithm) ratelimit.Poli
 }
 
 // New opens a provider at addr and waits until it is ready and warm, so that a fault set next meets no dial under way.
-// Each change may alter the config before. The key prefix is of this rig alone. Which server answers is kept for the
-// page.
+// Each change may alter the config before. The key prefix is of this rig alone.
 func New(tb testing.TB, addr string, server Witness, changes ...func(*redislimit.Config)) *Rig {
 	tb.Helper()
 	r := NewUnready(tb, addr, server, changes...)
 	r.AwaitReady()
-	name, version := r.product()
-	evidence.RecordServer(tb, name, version)
 	return r
-}
-
-// product is what the server is and its own version, not the one that it claims to be compatible with.
-func (r *Rig) product() (name, version string) {
-	r.T.Helper()
-	info := fmt.Sprint(r.Server.Do(r.T, "INFO", "server"))
-	for _, name := range []string{"valkey", "redis"} {
-		for line := range strings.Lines(info) {
-			if version, told := strings.CutPrefix(line, name+"_version:"); told {
-				return name, strings.TrimSpace(version)
-			}
-		}
-	}
-	r.T.Fatalf("the server does not tell what it is: %.200s", info)
-	return "", ""
 }
 
 // NewUnready is New without the wait.
@@ -129,15 +99,8 @@ func NewUnready(tb testing.TB, addr string, server Witness, changes ...func(*red
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r := &Rig{T: tb, Server: server, Link: redistest.NewLink(tb, addr)}
-	r.Config = redislimit.Config{
-		Redis: coordination.Config{
-			Addr: r.Link.Addr(), Protocol: Protocol(tb), DialTimeout: time.Second, CommandTimeout: CommandTimeout,
-			MaxInFlight: 64, AdmissionWait: 250 * time.Millisecond,
-			BreakerFailures: 5, BreakerProbeEvery: 200 * time.Millisecond,
-		},
-		KeyPrefix: "lane." + token(), Secret: own, Policies: Policies(tb),
-	}
+	r := &Rig{Line: NewLine(tb, addr, server)}
+	r.Config = redislimit.Config{Redis: r.Redis, KeyPrefix: "lane." + token(), Secret: own, Policies: Policies(tb)}
 	for _, change := range changes {
 		change(&r.Config)
 	}
@@ -145,33 +108,8 @@ func NewUnready(tb testing.TB, addr string, server Witness, changes ...func(*red
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = r.Provider.Close() })
+	r.Redis, r.Connection = r.Config.Redis, r.Provider.Connection()
 	return r
-}
-
-// AwaitReady waits until the provider serves, with a few connections open.
-func (r *Rig) AwaitReady() {
-	r.T.Helper()
-	warm := min(8, r.Config.Redis.MaxInFlight)
-	r.Eventually("be ready and warm", func() bool {
-		stats := r.Provider.Connection().Stats()
-		return r.Provider.Connection().Health().Ready && stats.Dialing == 0 && stats.Idle >= warm
-	})
-}
-
-// Eventually polls for what must come by itself, and says how long it took.
-func (r *Rig) Eventually(what string, holds func() bool) time.Duration {
-	r.T.Helper()
-	began := time.Now()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for !holds() {
-		if time.Since(began) > Patience {
-			r.T.Fatalf("did not %s within %v: health %+v, stats %+v", what, Patience,
-				r.Provider.Connection().Health(), r.Provider.Connection().Stats())
-		}
-		<-tick.C
-	}
-	return time.Since(began)
 }
 
 // Evaluate asks the provider, with a deadline beyond its budget.
@@ -206,7 +144,7 @@ func Say(o ratelimit.Outcome) string {
 // Allowed is what Say says of an admission.
 func Allowed(remaining int64) string { return "allowed " + strconv.FormatInt(remaining, 10) }
 
-// Subject is a digest that nobody else has.
+// Subject is a digest, or a tenant, that nobody else has.
 func Subject() string { return "subject-" + token() }
 
 // StateKey is the key that holds a subject's state under one of the rig's policies.
