@@ -213,7 +213,7 @@ func (s *scene) lifetimes(met []meeting, leaves int64) (followed string) {
 	case leaves == 0:
 		s.t.Errorf("%d keys were left without a lifetime, want none", left)
 	}
-	return fmt.Sprintf("; %d new subjects had no lifetime until they were admitted again", left)
+	return fmt.Sprintf("; %d keys of new subjects had no lifetime until these were admitted again", left)
 }
 
 func (s *scene) firstAttempt() error {
