@@ -48,7 +48,7 @@ func (s *scene) word(said string) string { return s.kind.word(said) }
 func (s *scene) demand(q question, want string) {
 	s.t.Helper()
 	if got := s.ask(q); got != s.word(want) {
-		s.t.Errorf("%s: got %s, want %s", q.way, got, s.word(want))
+		s.t.Errorf("%s, cost %d: got %s, want %s", q.way, q.cost, got, s.word(want))
 	}
 }
 
@@ -132,9 +132,9 @@ func (s *scene) expectHonest(q question, said string) {
 	var least, most int64
 	switch first(said) {
 	case "allowed":
-		least, most = 1, 1
+		least, most = q.cost, q.cost
 	case "indeterminate", "unknown", "incompatible":
-		most = 1
+		most = q.cost
 	}
 	s.expectChargedWithin(q, least, most)
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	crowdSize     = 10_000
-	crowdSlack    = 5 * time.Millisecond // beside twice the wait
+	crowdSlack    = 5 * time.Millisecond // beside the bound that follows from the wait
 	crowdAttempts = 5                    // of a time, on a machine that may be late by itself; counts hold in each
 	mostRoutines  = 500                  // beside the callers': by places in flight, and so far fewer than they
 	mostPerCaller = 16 << 10             // bytes of heap and stack, the caller's own among them
@@ -42,7 +42,7 @@ func TestCrowd_onADeadServer(t *testing.T) {
 					s.Link.Heal()
 					took, kept := s.recovers(), max(memory(), before)-before
 					late = max(late, s.late())
-					bound := 2*k.wait(s.Redis) + crowdSlack
+					bound := k.bound(s.Redis)
 					t.Logf("attempt %d: %s; such a crowd is late by %v without Redis; %d bytes more than before", attempt, m, round(late), kept)
 					if kept > before/10+mebibyte {
 						t.Errorf("%d bytes are in use after the crowd, and %d were before", before+kept, before)

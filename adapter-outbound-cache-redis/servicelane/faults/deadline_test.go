@@ -32,7 +32,7 @@ func TestDeadline_whoHasTooLittleTimeIsSentNowhere(t *testing.T) {
 	s.record("the caller has no deadline, or less time than a command may take", "nothing was sent")
 }
 
-// A caller of the log needs no deadline, and is sent nowhere once he has gone.
+// A caller of the log is sent nowhere once he has gone. He needs no deadline.
 func TestDeadline_whoHasGoneIsSentNowhere(t *testing.T) {
 	t.Parallel()
 	s := slidingLog.stage(t, nil)
@@ -48,9 +48,12 @@ func TestDeadline_whoHasGoneIsSentNowhere(t *testing.T) {
 			s.expectCharged(q, 0)
 		}
 	}
-	s.expectHeard("unavailable")
+	s.expectHeard("unavailable DEADLINE")
 	if now := s.Link.Forwarded("EVALSHA"); now != sent {
 		t.Errorf("%d programs were sent, want none", now-sent)
+	}
+	if got := s.evaluate(context.Background(), questionOf(oneLayer)); got != admitted {
+		t.Errorf("without a deadline: got %s, want %s", got, admitted)
 	}
 	s.record("the caller has gone, or his deadline is over", "nothing was sent")
 }

@@ -17,7 +17,7 @@ const patientDial = 5 * time.Second
 func roomy(timeout time.Duration) func(*options) {
 	return func(o *options) {
 		o.MaxInFlight, o.AdmissionWait, o.CommandTimeout = 128, rig.Patience/2, timeout
-		o.DialTimeout, o.BreakerFailures = patientDial, 1<<30
+		o.DialTimeout, o.BreakerFailures = patientDial, never
 	}
 }
 

@@ -23,10 +23,16 @@ type limiter interface {
 	patterns() (states, probes string)
 }
 
-// question is one evaluation of cost 1.
-type question struct{ way, subject string }
+// question is one evaluation.
+type question struct {
+	way, subject string
+	cost         int64 // 1 for the log, which has no other
+}
 
-func questionOf(way string) question { return question{way, rig.Subject()} }
+func questionOf(way string) question { return question{way, rig.Subject(), 1} }
+
+// one is a question of the same subject at cost 1.
+func (q question) one() question { return question{q.way, q.subject, 1} }
 
 // kind is which limiter a row is of.
 type kind struct {
@@ -34,8 +40,22 @@ type kind struct {
 	open   func(t *testing.T, own server.Server, changes []func(*options)) (*rig.Line, limiter)
 	word   func(said string) string                  // what it says where the edge port says said
 	wait   func(c coordination.Config) time.Duration // for a place in flight
+	bound  func(c coordination.Config) time.Duration // of a refusal in a crowd
 	rights []taking
 	keys   func(user string) string // the pattern of keys of who comes as user
+
+	// countsAnswers tells that its breaker counts what the server refuses in words.
+	countsAnswers bool
+}
+
+// never is a breaker that does not open within a row.
+const never = 1 << 30
+
+// shut keeps a breaker that counts answers from hiding the server's.
+func (k *kind) shut(o *options) {
+	if k.countsAnswers {
+		o.BreakerFailures = never
+	}
 }
 
 var kinds = []*kind{&edgePort, &slidingLog}
@@ -68,6 +88,7 @@ var edgePort = kind{
 	open:   openPort,
 	word:   func(said string) string { return said },
 	wait:   func(c coordination.Config) time.Duration { return c.AdmissionWait },
+	bound:  func(c coordination.Config) time.Duration { return 2*c.AdmissionWait + crowdSlack },
 	rights: portRights,
 	keys:   func(user string) string { return "lane." + user + ":*" },
 }
@@ -111,7 +132,7 @@ func (p port) limit(way string) int64 {
 }
 
 func (p port) evaluate(ctx context.Context, q question) string {
-	return rig.Say(p.Provider.Evaluate(ctx, ratelimit.Request{PolicyID: q.way, SubjectDigest: q.subject, Cost: 1}))
+	return rig.Say(p.Provider.Evaluate(ctx, ratelimit.Request{PolicyID: q.way, SubjectDigest: q.subject, Cost: q.cost}))
 }
 
 func (p port) charged(q question) int64 { return p.Charged(q.way, q.subject) }

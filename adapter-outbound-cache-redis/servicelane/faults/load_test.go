@@ -25,7 +25,7 @@ const (
 // underLoad suits callers who may wait, so that what they hear is the fault's doing and not the machine's.
 func underLoad(o *options) {
 	o.MaxInFlight, o.AdmissionWait, o.CommandTimeout = loadPlaces, rig.Patience, loadTimeout
-	o.DialTimeout, o.BreakerFailures = patientDial, 1<<30
+	o.DialTimeout, o.BreakerFailures = patientDial, never
 }
 
 // policiesBeyond are of a limit that is not reached, and free nothing.

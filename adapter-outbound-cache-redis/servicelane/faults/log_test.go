@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/coordination"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/duallog"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/certainty"
+	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/internal/reply"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/rig"
 	"github.com/edgelimit/edgelimit/adapter-outbound-cache-redis/servicelane/internal/server"
 	"github.com/edgelimit/edgelimit/shared-contract/slidinglog"
@@ -19,22 +24,27 @@ var slidingLog = kind{
 	name: "sliding log",
 	open: openLog,
 	word: func(said string) string {
-		switch word := first(said); word {
-		case "indeterminate":
+		switch word := first(said); {
+		case word == "indeterminate":
 			return "unknown"
-		case "unavailable", "incompatible":
+		case said == "unavailable SERVER", said == "unavailable CREDENTIALS", said == "incompatible PROGRAM":
+			return said // its errors hold the server's own
+		case word == "unavailable", word == "incompatible":
 			return word
 		default:
 			return said
 		}
 	},
 	wait:   func(c coordination.Config) time.Duration { return c.CommandTimeout }, // the whole of a call
+	bound:  func(c coordination.Config) time.Duration { return c.CommandTimeout*3/2 + crowdSlack },
 	rights: logRights,
 	keys:   func(string) string { return "rl:*" },
+
+	countsAnswers: true,
 }
 
 // The ways in which a log is asked. A subject is a tenant, and in two layers its user too, both of one limit: whatever
-// befalls a call, their logs must stay equally long.
+// befalls a call, their logs must stay equally long. A server that evicts takes each by itself.
 const (
 	oneLayer  = "one layer"
 	twoLayers = "two layers"
@@ -100,15 +110,54 @@ func sayLog(v slidinglog.Verdict, err error) string {
 		return fmt.Sprintf("%v beside a verdict", err)
 	}
 	said := ""
-	for word, sentinel := range map[string]error{
-		"unavailable": slidinglog.ErrUnavailable, "unknown": slidinglog.ErrUnknown, "incompatible": slidinglog.ErrIncompatible,
-		"clock unsafe": slidinglog.ErrClockUnsafe, "invalid": slidinglog.ErrInvalid,
+	for _, of := range []struct {
+		word     string
+		sentinel error
+	}{
+		{"unavailable", slidinglog.ErrUnavailable}, {"unknown", slidinglog.ErrUnknown},
+		{"incompatible", slidinglog.ErrIncompatible}, {"clock unsafe", slidinglog.ErrClockUnsafe},
 	} {
-		if errors.Is(err, sentinel) {
-			said += word
+		switch {
+		case !errors.Is(err, of.sentinel):
+		case said == "":
+			said = of.word
+		default:
+			return fmt.Sprintf("an error of two kinds: %v", err)
 		}
 	}
-	return said
+	if said == "" {
+		return fmt.Sprintf("an error of no kind: %v", err)
+	}
+	return strings.TrimSpace(said + " " + causeOf(err))
+}
+
+// causeOf is the category of the server's own error behind err; "" if none is.
+func causeOf(err error) string {
+	var answered *reply.ServerError
+	var refused *coordination.RefusedError
+	var shaken redis.Error
+	var code string
+	switch {
+	case errors.As(err, &refused):
+		code = refused.Code
+	case errors.As(err, &answered):
+		if redis.IsMaxClientsError(answered) {
+			return "SERVER"
+		}
+		code = answered.Code
+	case errors.As(err, &shaken):
+		code, _, _ = strings.Cut(shaken.Error(), " ")
+	default:
+		return ""
+	}
+	switch certainty.OfServerError(code) {
+	case certainty.Server:
+		return "SERVER"
+	case certainty.Credentials:
+		return "CREDENTIALS"
+	default:
+		return "PROGRAM"
+	}
 }
 
 func (l log) charged(q question) int64 {

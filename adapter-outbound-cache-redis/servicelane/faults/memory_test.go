@@ -64,7 +64,7 @@ func aFullServer(t *testing.T, k *kind) {
 		s.demand(q, want)
 	}
 	for _, q := range spent {
-		s.demand(q, "denied 0")
+		s.demand(q.one(), "denied 0")
 	}
 	if s.edge != nil {
 		for _, q := range spent {
@@ -89,7 +89,7 @@ func aFullServer(t *testing.T, k *kind) {
 func (s *scene) fullInABatch(spent question, want string) (others []question) {
 	s.t.Helper()
 	questions := batchOf(spent.way)
-	questions[batchSize/2] = spent
+	questions[batchSize/2] = spent.one()
 	g := s.gather(questions...)
 	g.send()
 	if commands := g.commands(); commands != 1 {

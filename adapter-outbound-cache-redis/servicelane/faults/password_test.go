@@ -21,7 +21,7 @@ func passwordIsWrong(t *testing.T, k *kind) {
 	own := server.Start(t)
 	k.grant(t, own, user, "")
 	own.Do(t, "ACL", "SETUSER", user, "resetpass", ">"+otherPassword)
-	s := k.unready(t, own, as(user))
+	s := k.unready(t, own, k.as(user))
 	err := s.firstAttempt()
 	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), password) {
 		t.Errorf("the first attempt says %v, want WRONGPASS and no password", err)
@@ -47,7 +47,7 @@ func TestPassword_thatIsRotatedUnderLoad(t *testing.T) {
 func passwordIsRotated(t *testing.T, k *kind) {
 	own := server.Start(t)
 	k.grant(t, own, user, "")
-	s := k.at(t, own, underLoad, unlimited, as(user))
+	s := k.at(t, own, underLoad, unlimited, k.as(user))
 	l := s.begin(loadCallers)
 	l.awaitCalls("allowed", 500)
 	own.Do(t, "ACL", "SETUSER", user, "resetpass", ">"+otherPassword)

@@ -107,11 +107,7 @@ func TestPredicament_whatProvesThatNothingRanChargesNothing(t *testing.T) {
 		for _, row := range predicaments {
 			t.Run(row.sentence, func(t *testing.T) {
 				t.Parallel()
-				s := k.stage(t, []string{"--enable-protected-configs", "yes"}, roomy(2*time.Second), func(o *options) {
-					if k == &edgePort { // whose breaker no answer opens
-						o.BreakerFailures = 5
-					}
-				})
+				s := k.stage(t, []string{"--enable-protected-configs", "yes"}, roomy(2*time.Second), func(o *options) { o.BreakerFailures = 5 }, k.shut)
 				before, spent := s.admit(1), s.admit(rig.Limit)
 				leave := row.enter(s)
 				s.Eventually("show it", func() bool {
@@ -123,12 +119,12 @@ func TestPredicament_whatProvesThatNothingRanChargesNothing(t *testing.T) {
 				}
 				if row.denies {
 					for _, q := range spent {
-						s.demand(q, "denied 0")
+						s.demand(q.one(), "denied 0")
 					}
 				}
 				questions, answers := s.crowd(lanesCallers)
 				s.demandOfAll(questions, answers, want)
-				if breaker := s.Connection.Breaker(); breaker != "closed" {
+				if breaker := s.Connection.Breaker(); !k.countsAnswers && breaker != "closed" {
 					t.Errorf("the breaker is %s after answers, want closed", breaker)
 				}
 				leave()
@@ -144,4 +140,30 @@ func TestPredicament_whatProvesThatNothingRanChargesNothing(t *testing.T) {
 			})
 		}
 	})
+}
+
+// The log's breaker counts what the server refuses in words: it opens, nothing more is sent, and it closes by itself.
+func TestPredicament_opensTheBreakerOfTheLog(t *testing.T) {
+	t.Parallel()
+	const want = "unavailable SERVER"
+	s := slidingLog.stage(t, nil)
+	s.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	var asked []question
+	for n := range s.Redis.BreakerFailures {
+		if breaker := s.Connection.Breaker(); breaker != "closed" {
+			t.Fatalf("the breaker is %s after %d refusals, want closed", breaker, n)
+		}
+		q := questionOf(s.ways()[n%len(s.ways())])
+		s.demand(q, want)
+		asked = append(asked, q)
+	}
+	if breaker := s.Connection.Breaker(); breaker != "open" {
+		t.Errorf("the breaker is %s after %d refusals, want open", breaker, len(asked))
+	}
+	s.do("CONFIG", "SET", "min-replicas-to-write", "0")
+	took := s.recovers()
+	for _, q := range asked {
+		s.expectCharged(q, 0)
+	}
+	s.record("NOREPLICAS: as often as the breaker allows", "the breaker opened; served again within %v", round(took))
 }

@@ -70,14 +70,20 @@ func (s *scene) block(args ...string) {
 	s.t.Cleanup(func() { cancel(); done.Wait() })
 }
 
-// admit has a new subject admitted so many times in each way, before the fault and so beside the account.
-func (s *scene) admit(times int64) []question {
+// admit has a new subject admitted in each way at a cost, before the fault and so beside the account; to the log so many
+// times.
+func (s *scene) admit(cost int64) []question {
 	s.t.Helper()
 	var admitted []question
 	for _, way := range s.ways() {
-		q := questionOf(way)
-		for n := range times {
-			s.expect(q, rig.Allowed(s.limit(way)-1-n))
+		q := question{way, rig.Subject(), cost}
+		if s.edge != nil {
+			s.expect(q, rig.Allowed(s.limit(way)-cost))
+		} else {
+			for n := range cost {
+				s.expect(q.one(), rig.Allowed(s.limit(way)-1-n))
+			}
+			q = q.one()
 		}
 		admitted = append(admitted, q)
 	}
@@ -131,12 +137,12 @@ func (s *scene) serves() time.Duration {
 func (s *scene) goesOn(questions ...question) {
 	s.t.Helper()
 	for _, q := range questions {
-		s.expect(q, rig.Allowed(s.limit(q.way)-1-s.charged(q)))
+		s.expect(q.one(), rig.Allowed(s.limit(q.way)-1-s.charged(q)))
 	}
 }
 
-// named lists the keys of a pattern.
-func (s *scene) named(pattern string) []string {
+// keysLike lists the keys of a pattern.
+func (s *scene) keysLike(pattern string) []string {
 	s.t.Helper()
 	var found []string
 	for _, name := range s.do("KEYS", pattern).([]any) {
@@ -149,14 +155,14 @@ func (s *scene) named(pattern string) []string {
 func (s *scene) states() []string {
 	s.t.Helper()
 	states, _ := s.patterns()
-	return s.named(states)
+	return s.keysLike(states)
 }
 
-// forever lists the limiter's keys that have no lifetime.
+// forever lists the keys of this limiter, and of probes, that have no lifetime. Probes of all logs are named alike.
 func (s *scene) forever() []string {
 	s.t.Helper()
 	_, probes := s.patterns()
-	return slices.DeleteFunc(append(s.states(), s.named(probes)...), func(name string) bool {
+	return slices.DeleteFunc(append(s.states(), s.keysLike(probes)...), func(name string) bool {
 		return s.do("PTTL", name) != int64(-1)
 	})
 }

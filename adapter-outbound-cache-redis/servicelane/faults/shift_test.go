@@ -14,7 +14,7 @@ import (
 
 const (
 	shiftTimeout = 250 * time.Millisecond
-	loneTimeout  = 600 * time.Millisecond // a call of the log dials within it as well
+	loneTimeout  = time.Second // a call of the log dials within it as well
 )
 
 // shift is what puts a reply where another one is waited for.
@@ -26,27 +26,36 @@ type shift struct {
 
 func shiftsOf(timeout time.Duration) []shift {
 	return []shift{
-		{"the first reply of a connection is eaten", redistest.Replace(nil), true},
-		{"the first reply of a connection comes when its caller has given up", redistest.Delay(timeout * 3 / 2), false},
+		{"a reply is eaten", redistest.Replace(nil), true},
+		{"a reply comes when its caller has given up", redistest.Delay(timeout * 3 / 2), false},
 	}
 }
 
 // One caller after another on one connection: who comes after a reply that was missed reads his own.
 func TestShift_theNextCallerReadsHisOwn(t *testing.T) {
-	const before = 30 // calls of who then misses a reply, so that it would show
+	const missed = 30 // what the reply that is missed is of, so that it would show
 	each(t, func(t *testing.T, k *kind) {
 		own := server.Start(t) // a link of its own is what each row harms
 		for _, row := range shiftsOf(loneTimeout) {
 			t.Run(row.sentence, func(t *testing.T) {
 				t.Parallel()
 				s := k.at(t, own, roomy(loneTimeout), func(o *options) { o.MaxInFlight = 1 })
-				lost := s.admit(before)
+				var lost []question
+				before := int64(0)
+				if s.edge != nil {
+					for _, way := range s.ways() {
+						lost = append(lost, question{way, rig.Subject(), missed})
+					}
+				} else { // whose calls are of cost 1
+					before = missed
+					lost = s.admit(before)
+				}
 				for _, q := range lost {
 					s.Link.Fault("EVALSHA", 1, row.fault)
 					s.demand(q, "indeterminate")
 					next := questionOf(q.way)
 					s.demand(next, admitted)
-					s.expectChargedSince(q, before, 1)
+					s.expectChargedSince(q, before, q.cost)
 					s.expectCharged(next, 1)
 				}
 				s.recovers()

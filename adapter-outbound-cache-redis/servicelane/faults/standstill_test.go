@@ -121,7 +121,7 @@ func TestStandstill_clientsArePaused(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					s := k.stage(t, nil, func(o *options) {
-						o.CommandTimeout, o.AdmissionWait, o.BreakerFailures = timeout, 2*timeout, 1<<30
+						o.CommandTimeout, o.AdmissionWait, o.BreakerFailures = timeout, 2*timeout, never
 					})
 					var asked []question
 					for _, way := range s.ways() {
