@@ -45,9 +45,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	named := false
+	flags.Visit(func(f *flag.Flag) { named = named || f.Name == "suites" || f.Name == "protocol" })
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; suites are named by -suites", flags.Arg(0))
+	}
 	source, err := server.Find()
 	if err != nil {
 		return err
+	}
+	if named {
+		if err := check(source, *suites, *protocol); err != nil {
+			return err
+		}
 	}
 	page := report.Page{Source: source.String(), Command: *command, Began: time.Now()}
 	for _, p := range plan(source, *suites, *protocol, *brief) {
@@ -75,6 +85,25 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // partition is the suite that has a page of its own. It needs containers, and is no part of the whole.
 const partition = "partition"
+
+// check refuses suites, and a protocol for them, that cannot run on a source.
+func check(source server.Source, suites string, protocol int) error {
+	for name := range strings.SplitSeq(suites, ",") {
+		switch name {
+		case "promises":
+		case "faults", "history", partition:
+			if source.Addr != "" {
+				return fmt.Errorf("the suite %s harms its servers and needs its own: unset %s", name, server.AddrVariable)
+			}
+		default:
+			return fmt.Errorf("there is no suite %q: name promises, faults, history or partition by -suites, with commas and no spaces between", name)
+		}
+	}
+	if protocol != 2 && protocol != 3 {
+		return fmt.Errorf("-protocol is %d, which is neither 2 nor 3", protocol)
+	}
+	return nil
+}
 
 // plan is what runs on a source: a server that runs already is asked and not harmed.
 func plan(source server.Source, only string, protocol int, brief bool) []pass {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"reflect"
 	"testing"
 
@@ -34,6 +35,41 @@ func TestPlan_suitesThatAreNamedRunOverTheProtocolThatIsNamed(t *testing.T) {
 	got := plan(server.Source{Image: "redis:7.4"}, "promises,faults", 3, false)
 	if want := []pass{{3, []string{"promises", "faults"}}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestCheck_refusesWhatCannotRun(t *testing.T) {
+	binary, running := server.Source{Binary: "redis-server"}, server.Source{Addr: "127.0.0.1:6379"}
+	for _, row := range []struct {
+		source   server.Source
+		suites   string
+		protocol int
+		runs     bool
+	}{
+		{binary, "promises", 2, true},
+		{binary, "promises,faults,history", 3, true},
+		{running, "promises", 2, true},
+		{running, "faults", 2, false},
+		{running, "promises,history", 2, false},
+		{binary, "", 2, false},
+		{binary, "promises, faults", 2, false},
+		{binary, "internal/report", 2, false},
+		{binary, "faults", 4, false},
+	} {
+		if err := check(row.source, row.suites, row.protocol); (err == nil) != row.runs {
+			t.Errorf("%v, %q, RESP%d: got %v", row.source, row.suites, row.protocol, err)
+		}
+	}
+}
+
+func TestRun_refusesWhatItWouldIgnore(t *testing.T) {
+	t.Setenv(server.AddrVariable, "")
+	t.Setenv(server.ImageVariable, "")
+	t.Setenv(server.BinaryVariable, "/bin/true")
+	for _, args := range [][]string{{"faults"}, {"-suites", ""}, {"-protocol", "3"}, {"-suites", "faults", "history"}} {
+		if err := run(t.Context(), args, io.Discard); err == nil {
+			t.Errorf("%q is taken", args)
+		}
 	}
 }
 

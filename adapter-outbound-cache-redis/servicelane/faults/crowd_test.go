@@ -54,8 +54,8 @@ func TestCrowd_onADeadServer(t *testing.T) {
 						t.Errorf("refused after %v in the 99th percentile, want at most %v", m.p99(), bound)
 					}
 					s.record(row.sentence, "%s; served again within %v", m, round(took))
-					evidence.Record(t, row.sentence+", "+k.name+": p99 of a refusal", "%v, of %v allowed; without Redis such a crowd is late by %v",
-						round(m.p99()), bound, round(late))
+					evidence.Record(t, row.sentence+", "+k.name+": p99 of a refusal", "%v, of %v allowed, in attempt %d of %d; without Redis such a crowd is late by %v",
+						round(m.p99()), bound, attempt, crowdAttempts, round(late))
 					return
 				}
 			})

@@ -158,7 +158,11 @@ func (s *scene) logs(q question) string {
 func (s *scene) newest(q question) (times []string) {
 	s.t.Helper()
 	for _, key := range s.logsOf(q) {
-		times = append(times, s.do("ZRANGE", key, "-1", "-1", "WITHSCORES").([]any)[1].(string))
+		reply := s.do("ZRANGE", key, "-1", "-1", "WITHSCORES").([]any)
+		if len(reply) != 2 {
+			s.t.Fatalf("%s: %s has no newest call", q.way, key)
+		}
+		times = append(times, reply[1].(string))
 	}
 	return times
 }
